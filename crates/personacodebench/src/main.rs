@@ -1,0 +1,1 @@
+#![doc = "The binary."] fn main() {}

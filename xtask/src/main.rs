@@ -1,0 +1,1 @@
+#![doc = "House tasks."] fn main() {}
