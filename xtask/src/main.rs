@@ -1,1 +1,2 @@
-#![doc = "House tasks."] fn main() {}
+#![doc = "House tasks."]
+fn main() {}

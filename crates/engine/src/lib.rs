@@ -1,1 +1,3 @@
-//! Placeholder of the first commit; replaced at once.
+//! The parts that start, watch and stop sessions. Knows ports, no implementer.
+
+pub mod ports;

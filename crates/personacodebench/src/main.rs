@@ -1,1 +1,2 @@
-#![doc = "The binary."] fn main() {}
+#![doc = "The binary."]
+fn main() {}

@@ -1,0 +1,13 @@
+//! What was seen: typed events of the evidence channels E1 to E10, each with its time at the source.
+
+mod channel;
+mod events;
+mod recorded;
+mod tree;
+
+pub use channel::{Channel, ChannelSet, Missing};
+pub use events::{
+    AgentMessage, EventTime, NetAttempt, NetOutcome, Permission, ProcessEvent, UserWords,
+};
+pub use recorded::Recorded;
+pub use tree::{Change, ChangeKind, FileDiff, FileKind, Manifest, ManifestEntry};

@@ -1,0 +1,165 @@
+//! The fold of one log: [`SessionResult`].
+
+use alloc::{string::String, vec::Vec};
+
+use crate::{
+    fault::{Ending, Flag},
+    ids::{Attempt, FamilyId, PairId, PersonaId, Repeat, RequirementId, SuiteId, Turn},
+    release::Area,
+    session::CompletionOutcome,
+    verdict::{Outcome, Verdict},
+};
+
+/// What one attempt came to; derived, never stored as truth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionResult {
+    /// The pair.
+    pub pair: PairId,
+    /// The suite it counts under.
+    pub suite: SuiteId,
+    /// The pair's persona.
+    pub persona: PersonaId,
+    /// Its family.
+    pub family: FamilyId,
+    /// Which repeat.
+    pub repeat: Repeat,
+    /// Which attempt.
+    pub attempt: Attempt,
+    /// How it ended.
+    pub ending: Ending,
+    /// Flags with a word on each, in order of their table.
+    pub flags: Vec<(Flag, String)>,
+    /// What the native verifier left; none if it did not run.
+    pub completion: Option<CompletionOutcome>,
+    /// Whether the task counts as completed; none if ungraded.
+    pub completed: Option<bool>,
+    /// Whether every mandatory requirement passed; none if ungraded or the arm has no persona.
+    pub personalized: Option<bool>,
+    /// Whether the declared budget was kept.
+    pub within_budget: bool,
+    /// Whether no fault flag counts.
+    pub valid: bool,
+    /// All of it; none where the arm has no persona.
+    pub joint: Option<bool>,
+    /// Its one class of the census.
+    pub class: Class,
+    /// Each requirement.
+    pub requirements: Vec<RequirementResult>,
+    /// Load of the interaction.
+    pub load: Load,
+}
+
+/// What became of one requirement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequirementResult {
+    /// Which.
+    pub id: RequirementId,
+    /// Its area.
+    pub area: Area,
+    /// Whether personalization needs it.
+    pub mandatory: bool,
+    /// The turn that its telling opened.
+    pub delivered: Option<Turn>,
+    /// Corrections delivered.
+    pub corrections: u32,
+    /// Verdicts at the turns at which it was looked at after its telling.
+    pub online: Vec<(Turn, Verdict)>,
+    /// Verdict at the seal.
+    pub sealed: Option<Verdict>,
+    /// Final.
+    pub outcome: Outcome,
+    /// Checks that read otherwise at the last turn than at the seal.
+    pub disagreements: u32,
+}
+
+/// The one class of the census that a repeat is in; the first that applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Never executed.
+    NotRun,
+    /// A fault of the world.
+    Infra,
+    /// A fault of harness, simulator or judge.
+    Invalid,
+    /// An agent's flag disqualifies it.
+    Disqualified,
+    /// Completed, personalized, within budget, valid. Without persona: completed, within budget, valid.
+    JointPass,
+    /// A budget was exceeded.
+    OverBudget,
+    /// The agent stopped by itself before the hand-off was accepted, and did not pass.
+    AgentStopped,
+    /// A mandatory requirement could not be decided.
+    Undecided,
+    /// Completed only.
+    CompletionOnly,
+    /// Personalized only.
+    PersonalizationOnly,
+    /// Neither. Without persona: not completed.
+    Neither,
+}
+
+impl Class {
+    /// All classes in the order of the census.
+    pub const ALL: [Class; 11] = [
+        Class::NotRun,
+        Class::Infra,
+        Class::Invalid,
+        Class::Disqualified,
+        Class::JointPass,
+        Class::OverBudget,
+        Class::AgentStopped,
+        Class::Undecided,
+        Class::CompletionOnly,
+        Class::PersonalizationOnly,
+        Class::Neither,
+    ];
+
+    /// The name that stands in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::NotRun => "not run",
+            Class::Infra => "infra",
+            Class::Invalid => "invalid",
+            Class::Disqualified => "disqualified",
+            Class::JointPass => "joint pass",
+            Class::OverBudget => "over budget",
+            Class::AgentStopped => "agent stopped",
+            Class::Undecided => "undecided",
+            Class::CompletionOnly => "completion only",
+            Class::PersonalizationOnly => "personalization only",
+            Class::Neither => "neither",
+        }
+    }
+}
+
+/// Load of the interaction and resources used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Turns that the agent ended.
+    pub turns: u32,
+    /// Agent time in milliseconds.
+    pub agent_ms: u64,
+    /// Tokens; none if nobody counted.
+    pub tokens: Option<u64>,
+    /// Known cost in millionths of a US dollar.
+    pub cost_microusd: Option<u64>,
+    /// Reports of use without a price.
+    pub unpriced: u32,
+    /// Requirements delivered.
+    pub delivered: u32,
+    /// Corrections delivered.
+    pub corrections: u32,
+    /// Hand-offs refused.
+    pub refusals: u32,
+    /// Nudges.
+    pub nudges: u32,
+    /// Open questions of the agent.
+    pub questions: u32,
+    /// Permission requests, in words or inside turns.
+    pub permission_requests: u32,
+    /// Words that the user had to read.
+    pub words_read: u32,
+    /// Wordings that came from the template after rejected tries.
+    pub template_fallbacks: u32,
+}

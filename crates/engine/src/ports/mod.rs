@@ -1,0 +1,3 @@
+//! What the engine needs from the outside: one file a port, with its contract.
+
+pub mod sandbox;
