@@ -290,6 +290,10 @@ pub trait Sandbox: Send + Sync {
     /// Read from outside: no program of the sandbox takes part, links are not followed.
     async fn get(&self, path: &str) -> Result<Option<Vec<FileEntry>>, SandboxFault>;
 
+    /// One path as the pristine base has it, with a file's content and nothing below a directory (entry with
+    /// an empty path); none if the base lacks it. Read from outside.
+    async fn base(&self, path: &str) -> Result<Option<FileEntry>, SandboxFault>;
+
     /// Stops every process; on return the tree is proved quiet.
     async fn freeze(&self) -> Result<(), SandboxFault>;
 
