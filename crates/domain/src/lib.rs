@@ -17,6 +17,7 @@ pub mod plan;
 pub mod release;
 pub mod result;
 pub mod score;
+pub mod seed;
 pub mod session;
 pub mod verdict;
 pub mod wording;

@@ -3,6 +3,7 @@
 mod acceptance;
 mod check;
 mod disclosure;
+pub mod lint;
 mod pair;
 mod persona;
 mod requirement;
