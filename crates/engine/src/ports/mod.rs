@@ -1,3 +1,9 @@
 //! What the engine needs from the outside: one file a port, with its contract.
 
+pub mod agent;
+pub mod clock;
+pub mod executor;
+pub mod record;
 pub mod sandbox;
+pub mod user;
+pub mod watch;

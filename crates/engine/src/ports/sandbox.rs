@@ -282,7 +282,8 @@ pub trait Sandbox: Send + Sync {
     /// Sends SIGKILL to a process group inside, and to every descendant of its leader.
     async fn kill(&self, pid: u32) -> Result<(), SandboxFault>;
 
-    /// Places files below an absolute directory, owned by root inside, modes as given.
+    /// Places files below an absolute directory, owned by root inside, modes as given. Missing parents are made
+    /// with mode 755; directories that exist and are not listed keep theirs.
     async fn put(&self, directory: &str, files: &[FileEntry]) -> Result<(), SandboxFault>;
 
     /// Reads everything below an absolute path (a file gives one entry with an empty path); none if absent.

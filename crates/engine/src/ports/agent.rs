@@ -1,0 +1,144 @@
+//! The agent under test: [`Agent`] opens a [`Conversation`] in a sandbox; what it does meanwhile goes to an [`Observer`].
+//!
+//! Contract. A conversation lives as long as its session; turns alternate strictly. `prompt` returns when the
+//! agent returns control: however that is, it is an outcome ([`TurnStop`]); an [`AgentFault`] means that the
+//! world, not the agent, broke. A driver calls [`Observer::delivered`] once the whole message is written and
+//! flushed, before anything that follows from it. `interrupt` makes a running `prompt` return soon; the engine
+//! drops it if it does not. Dropping a conversation must not leave anything running outside the sandbox.
+
+use std::sync::Arc;
+
+use domain::{
+    evidence::{ChannelSet, Permission},
+    ids::{RequestId, Turn},
+    release::ActionClass,
+    session::{Observation, ToolActivity, TurnStop},
+};
+use thiserror::Error;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::sandbox::{Sandbox, SandboxFault};
+
+/// Why the world, not the agent, broke a turn or an opening.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum AgentFault {
+    /// The agent could not be started.
+    #[error("agent could not be opened: {0}")]
+    NotOpened(String),
+    /// The provider of its model failed beyond the retry policy.
+    #[error("provider failed: {0}")]
+    Provider(String),
+    /// The driver's own channel to the agent broke.
+    #[error("channel to the agent broke: {0}")]
+    Channel(String),
+    /// The sandbox broke under it.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxFault),
+}
+
+/// Who an agent is and what its driver gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Name and version as the agent tells them.
+    pub name: String,
+    /// Evidence channels that the driver gives.
+    pub channels: ChannelSet,
+    /// For how long updates may still arrive after a turn has returned, in milliseconds.
+    pub late_updates_ms: u64,
+}
+
+/// What an agent is opened with, the sandbox aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// Absolute working directory inside the sandbox.
+    pub workdir: String,
+}
+
+/// An agent under test.
+#[async_trait::async_trait]
+pub trait Agent: Send + Sync {
+    /// Who it is; asked before any sandbox exists.
+    fn identify(&self) -> Identity;
+
+    /// Starts it in a sandbox.
+    async fn open(
+        &self,
+        sandbox: Arc<dyn Sandbox>,
+        brief: &Brief,
+    ) -> Result<Box<dyn Conversation>, AgentFault>;
+}
+
+/// One opened agent.
+#[async_trait::async_trait]
+pub trait Conversation: Send + Sync {
+    /// Delivers a message and lets the agent work until it returns control.
+    async fn prompt(&self, message: &str, observer: &Observer) -> Result<TurnStop, AgentFault>;
+
+    /// Answers a permission request of the running turn: allow once or reject once.
+    async fn answer_permission(&self, request: RequestId, allow: bool) -> Result<(), AgentFault>;
+
+    /// Asks the agent to stop the running turn.
+    async fn interrupt(&self) -> Result<(), AgentFault>;
+
+    /// Ends the agent's driver and everything it started.
+    async fn close(&self) -> Result<(), AgentFault>;
+}
+
+/// Where a driver tells what it sees; stamps each piece with turn and kernel time of the sandbox.
+#[derive(Clone)]
+pub struct Observer {
+    turn: Turn,
+    sandbox: Arc<dyn Sandbox>,
+    sender: UnboundedSender<Observation>,
+}
+
+impl Observer {
+    /// An observer of one turn; what it is told arrives at the other end of `sender`.
+    pub fn new(
+        turn: Turn,
+        sandbox: Arc<dyn Sandbox>,
+        sender: UnboundedSender<Observation>,
+    ) -> Self {
+        Self { turn, sandbox, sender }
+    }
+
+    /// The turn that is observed.
+    pub fn turn(&self) -> Turn {
+        self.turn
+    }
+
+    /// The message is fully written and flushed to the agent.
+    pub fn delivered(&self) {
+        self.send(Observation::Delivered { turn: self.turn, at_ms: self.sandbox.now_ms() });
+    }
+
+    /// The agent wrote a block of text.
+    pub fn said(&self, text: impl Into<String>) {
+        let at_ms = self.sandbox.now_ms();
+        self.send(Observation::AgentSaid { turn: self.turn, at_ms, text: text.into() });
+    }
+
+    /// The agent used a tool; `title` says in short which.
+    pub fn acted(&self, title: impl Into<String>) {
+        let at_ms = self.sandbox.now_ms();
+        let activity = ToolActivity { turn: self.turn, at_ms, title: title.into() };
+        self.send(Observation::AgentActed(activity));
+    }
+
+    /// The agent asks for permission and waits for [`Conversation::answer_permission`].
+    pub fn asks(&self, request: RequestId, class: Option<ActionClass>, subject: Option<String>) {
+        let at_ms = self.sandbox.now_ms();
+        let permission = Permission { request, turn: self.turn, at_ms, class, subject };
+        self.send(Observation::PermissionRequested(permission));
+    }
+
+    /// Tokens and cost since the last report.
+    pub fn used(&self, tokens: u64, cost_microusd: Option<u64>) {
+        self.send(Observation::Used { tokens, cost_microusd });
+    }
+
+    fn send(&self, observation: Observation) {
+        // The receiver is gone only after the session's end; what comes then has no place any more.
+        let _ = self.sender.send(observation);
+    }
+}
