@@ -1,2 +1,3 @@
-#![doc = "House tasks."]
+//! House tasks: simulation and benchmarks.
+
 fn main() {}

@@ -66,6 +66,17 @@ pub enum UserKind {
     Human,
 }
 
+impl UserKind {
+    /// The name that stands on the command line, in files and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            UserKind::Template => "template",
+            UserKind::Model => "model",
+            UserKind::Human => "human",
+        }
+    }
+}
+
 /// The benchmark's own side of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchmarkSide {

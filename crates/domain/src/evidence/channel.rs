@@ -76,3 +76,16 @@ pub enum Missing {
     /// The sandbox or the driver could not give the channel, or the check broke.
     ChannelMissing,
 }
+
+impl Missing {
+    /// The name that stands in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Missing::NotLooked => "not looked",
+            Missing::OrderUnknown => "order unknown",
+            Missing::JudgeSplit => "judge split",
+            Missing::JudgeAbsent => "judge absent",
+            Missing::ChannelMissing => "channel missing",
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! One file a command: its arguments, whose doc comments are the help texts, and a thin `run`.
+
+pub mod doctor;
+pub mod lint;
+pub mod list;
+pub mod lock;
+pub mod replay;
+pub mod report;
+pub mod resume;
+pub mod run;
+pub mod show;

@@ -1,0 +1,451 @@
+//! Runs side by side: [`GroupContext`], one row a run, every figure with its denominator.
+
+use domain::{
+    plan::Plan,
+    result::{Load, SessionResult},
+    score::{Rate, RequirementCounts, RunScore, Stratum, TwoByTwo},
+};
+use serde::Serialize;
+
+use crate::statistics::wilson;
+
+/// Runs side by side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupContext {
+    /// What all rows share, or the first row's if they differ (then `differs` says in what).
+    pub header: HeaderContext,
+    /// In what the rows differ beside the configuration; empty for rows that compare.
+    pub differs: Vec<String>,
+    /// One row a run.
+    pub rows: Vec<RowContext>,
+}
+
+/// Release, protocol and benchmark side of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HeaderContext {
+    /// Id and version of the release.
+    pub release: String,
+    /// Digest over its files.
+    pub digest: String,
+    /// Whether it was locked.
+    pub locked: bool,
+    /// Protocol version.
+    pub protocol: u32,
+    /// The arm.
+    pub arm: String,
+    /// Sandbox kind.
+    pub sandbox: String,
+    /// Who words the user.
+    pub user: String,
+    /// Budget multiplier.
+    pub budget_multiplier: u32,
+    /// Pairs of the plan.
+    pub pairs: usize,
+    /// Planned repeats of each.
+    pub repeats: u32,
+    /// What the host could not enforce.
+    pub shortfalls: Vec<String>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowContext {
+    /// The run's folder name.
+    pub run: String,
+    /// Agent with model and effort as asked for.
+    pub configuration: String,
+    /// The run's own header.
+    pub header: HeaderContext,
+    /// Joint passes; absent without persona.
+    pub joint: Option<RateContext>,
+    /// Completed within budget and valid.
+    pub completed_valid: RateContext,
+    /// Completed.
+    pub completion: RateContext,
+    /// Personalized; absent without persona.
+    pub personalization: Option<RateContext>,
+    /// What the headline could be if every loss that is not the agent's had passed.
+    pub upper_bound: RateContext,
+    /// Native × personalization over graded sessions.
+    pub two_by_two: Option<TwoByTwoContext>,
+    /// Classes with their counts; they add up to the denominator.
+    pub census: CensusContext,
+    /// By suite.
+    pub suites: Vec<StratumContext>,
+    /// By persona family.
+    pub personas: Vec<StratumContext>,
+    /// Requirements by area.
+    pub areas: Vec<AreaContext>,
+    /// Requirements in all.
+    pub requirements: RequirementsContext,
+    /// Flags with the number of attempts.
+    pub flags: Vec<NamedCount>,
+    /// Re-runs by cause.
+    pub reruns: Vec<NamedCount>,
+    /// Within budget over graded.
+    pub within_budget: RateContext,
+    /// Load of the interaction, summed.
+    pub load: LoadContext,
+    /// Each scored session in one line.
+    pub sessions: Vec<SessionLine>,
+}
+
+/// A count over its denominator with the Wilson interval in percent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateContext {
+    /// How many.
+    pub count: u32,
+    /// Out of how many.
+    pub of: u32,
+    /// Lower end of the 95 % interval in percent.
+    pub low_percent: Option<f64>,
+    /// Upper end of the 95 % interval in percent.
+    pub high_percent: Option<f64>,
+}
+
+/// Native × personalization.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TwoByTwoContext {
+    /// Both.
+    pub both: u32,
+    /// Completed only.
+    pub completed_only: u32,
+    /// Personalized only.
+    pub personalized_only: u32,
+    /// Neither.
+    pub neither: u32,
+    /// Assigned repeats that are not graded.
+    pub ungraded: u32,
+}
+
+/// Classes of the census.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CensusContext {
+    /// The denominator.
+    pub assigned: u32,
+    /// Every class with its count, in order.
+    pub classes: Vec<NamedCount>,
+}
+
+/// A name with a count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamedCount {
+    /// The name.
+    pub name: String,
+    /// The count.
+    pub count: u32,
+}
+
+/// A row by suite or persona family.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StratumContext {
+    /// Its name.
+    pub name: String,
+    /// Headline: joint passes, without persona completed within budget and valid.
+    pub headline: RateContext,
+    /// Completed.
+    pub completed: u32,
+    /// Personalized.
+    pub personalized: u32,
+}
+
+/// Requirements by outcome.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RequirementsContext {
+    /// Passed over assigned.
+    pub passed: RateContext,
+    /// Failed.
+    pub failed: u32,
+    /// Never told.
+    pub not_delivered: u32,
+    /// Did not apply.
+    pub vacuous: u32,
+    /// Could not be told.
+    pub undecided: u32,
+    /// Not graded or not run.
+    pub not_graded: u32,
+}
+
+/// Requirements of one area.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AreaContext {
+    /// The area.
+    pub area: String,
+    /// By outcome.
+    pub requirements: RequirementsContext,
+}
+
+/// Load of the interaction, summed over scored attempts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LoadContext {
+    /// Turns.
+    pub turns: u32,
+    /// Agent time in milliseconds.
+    pub agent_ms: u64,
+    /// Tokens; absent if nobody counted.
+    pub tokens: Option<u64>,
+    /// Known cost in millionths of a US dollar.
+    pub cost_microusd: Option<u64>,
+    /// Reports of use without a price.
+    pub unpriced: u32,
+    /// Requirements delivered.
+    pub delivered: u32,
+    /// Corrections.
+    pub corrections: u32,
+    /// Hand-offs refused.
+    pub refusals: u32,
+    /// Nudges.
+    pub nudges: u32,
+    /// Open questions of the agent.
+    pub questions: u32,
+    /// Words that the user had to read.
+    pub words_read: u32,
+}
+
+/// One scored session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionLine {
+    /// The pair.
+    pub pair: String,
+    /// The repeat.
+    pub repeat: u32,
+    /// The attempt that is scored.
+    pub attempt: u32,
+    /// Its class.
+    pub class: String,
+    /// How it ended.
+    pub ending: String,
+    /// Whether the task was completed.
+    pub completed: Option<bool>,
+    /// Mandatory and other requirements that passed.
+    pub passed: u32,
+    /// Requirements in all.
+    pub requirements: u32,
+    /// Turns.
+    pub turns: u32,
+    /// Flags.
+    pub flags: Vec<String>,
+}
+
+/// What a row is made from.
+pub struct RunView<'a> {
+    /// The run's folder name.
+    pub name: String,
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// Protocol version that it was run with.
+    pub protocol: u32,
+    /// What the host could not enforce.
+    pub shortfalls: Vec<String>,
+    /// The scored attempts.
+    pub results: &'a [SessionResult],
+    /// Their fold.
+    pub score: &'a RunScore,
+}
+
+/// Puts runs side by side.
+pub fn group(runs: &[RunView<'_>]) -> Option<GroupContext> {
+    let rows: Vec<RowContext> = runs.iter().map(row).collect();
+    let header = rows.first()?.header.clone();
+    let mut differs = Vec::new();
+    for row in &rows[1..] {
+        for (what, a, b) in header.fields(&row.header) {
+            if a != b && !differs.contains(&what) {
+                differs.push(what);
+            }
+        }
+    }
+    Some(GroupContext { header, differs, rows })
+}
+
+impl HeaderContext {
+    fn fields(&self, other: &Self) -> [(String, String, String); 7] {
+        let pair = |name: &str, a: &dyn ToString, b: &dyn ToString| {
+            (name.to_owned(), a.to_string(), b.to_string())
+        };
+        [
+            pair("release digest", &self.digest, &other.digest),
+            pair("protocol", &self.protocol, &other.protocol),
+            pair("arm", &self.arm, &other.arm),
+            pair("sandbox", &self.sandbox, &other.sandbox),
+            pair("user", &self.user, &other.user),
+            pair("budget", &self.budget_multiplier, &other.budget_multiplier),
+            pair(
+                "assignments",
+                &(self.pairs, self.repeats).shown(),
+                &(other.pairs, other.repeats).shown(),
+            ),
+        ]
+    }
+}
+
+trait Shown {
+    fn shown(&self) -> String;
+}
+
+impl Shown for (usize, u32) {
+    fn shown(&self) -> String {
+        format!("{} × {}", self.0, self.1)
+    }
+}
+
+fn row(run: &RunView<'_>) -> RowContext {
+    let score = run.score;
+    let has_persona = run.plan.arm.has_persona();
+    RowContext {
+        run: run.name.clone(),
+        configuration: configuration(run.plan),
+        header: header(run),
+        joint: score.joint.map(RateContext::from),
+        completed_valid: score.completed_valid.into(),
+        completion: score.completion.into(),
+        personalization: score.personalization.map(RateContext::from),
+        upper_bound: score.upper_bound.into(),
+        two_by_two: has_persona.then(|| two_by_two(score.two_by_two, score.assigned)),
+        census: CensusContext {
+            assigned: score.assigned,
+            classes: score
+                .census
+                .iter()
+                .map(|(class, count)| NamedCount { name: class.name().to_owned(), count: *count })
+                .collect(),
+        },
+        suites: score.suites.iter().map(stratum).collect(),
+        personas: score.families.iter().map(stratum).collect(),
+        areas: score
+            .areas
+            .iter()
+            .map(|area| AreaContext {
+                area: area.area.name().to_owned(),
+                requirements: area.counts.into(),
+            })
+            .collect(),
+        requirements: score.requirements.into(),
+        flags: score.flags.iter().map(|(flag, n)| named(flag.name(), *n)).collect(),
+        reruns: score.reruns.iter().map(|(flag, n)| named(flag.name(), *n)).collect(),
+        within_budget: score.within_budget.into(),
+        load: score.load.into(),
+        sessions: run.results.iter().map(session_line).collect(),
+    }
+}
+
+fn named(name: &str, count: u32) -> NamedCount {
+    NamedCount { name: name.to_owned(), count }
+}
+
+fn header(run: &RunView<'_>) -> HeaderContext {
+    let plan = run.plan;
+    let mut pairs: Vec<_> = plan.specs.iter().map(|spec| &spec.pair).collect();
+    pairs.dedup();
+    HeaderContext {
+        release: format!("{} {}", plan.release, plan.release_version),
+        digest: plan.digest.to_string(),
+        locked: plan.locked,
+        protocol: run.protocol,
+        arm: plan.arm.name().to_owned(),
+        sandbox: plan.side.sandbox.clone(),
+        user: plan.side.user.name().to_owned(),
+        budget_multiplier: plan.side.budget_multiplier,
+        pairs: pairs.len(),
+        repeats: plan.repeats,
+        shortfalls: run.shortfalls.clone(),
+    }
+}
+
+fn configuration(plan: &Plan) -> String {
+    let asked = &plan.configuration;
+    let mut text = asked.agent.to_string();
+    if let Some(model) = &asked.model {
+        text.push(':');
+        text.push_str(model);
+    }
+    if let Some(effort) = &asked.effort {
+        text.push('@');
+        text.push_str(effort);
+    }
+    text
+}
+
+fn two_by_two(counts: TwoByTwo, assigned: u32) -> TwoByTwoContext {
+    let graded = counts.both + counts.completed_only + counts.personalized_only + counts.neither;
+    TwoByTwoContext {
+        both: counts.both,
+        completed_only: counts.completed_only,
+        personalized_only: counts.personalized_only,
+        neither: counts.neither,
+        ungraded: assigned.saturating_sub(graded),
+    }
+}
+
+fn stratum(stratum: &Stratum) -> StratumContext {
+    StratumContext {
+        name: stratum.name.clone(),
+        headline: Rate { count: stratum.headline, of: stratum.assigned }.into(),
+        completed: stratum.completed,
+        personalized: stratum.personalized,
+    }
+}
+
+fn session_line(result: &SessionResult) -> SessionLine {
+    let passed = result
+        .requirements
+        .iter()
+        .filter(|r| r.outcome == domain::verdict::Outcome::Passed)
+        .count();
+    SessionLine {
+        pair: result.pair.to_string(),
+        repeat: result.repeat.0,
+        attempt: result.attempt.0,
+        class: result.class.name().to_owned(),
+        ending: result.ending.name().to_owned(),
+        completed: result.completed,
+        passed: passed as u32,
+        requirements: result.requirements.len() as u32,
+        turns: result.load.turns,
+        flags: result.flags.iter().map(|(flag, _)| flag.name().to_owned()).collect(),
+    }
+}
+
+impl From<Rate> for RateContext {
+    fn from(rate: Rate) -> Self {
+        let interval = wilson(rate);
+        let percent = |share: f64| (share * 1000.0).round() / 10.0;
+        Self {
+            count: rate.count,
+            of: rate.of,
+            low_percent: interval.map(|i| percent(i.low)),
+            high_percent: interval.map(|i| percent(i.high)),
+        }
+    }
+}
+
+impl From<RequirementCounts> for RequirementsContext {
+    fn from(counts: RequirementCounts) -> Self {
+        Self {
+            passed: Rate { count: counts.passed, of: counts.assigned }.into(),
+            failed: counts.failed,
+            not_delivered: counts.not_delivered,
+            vacuous: counts.vacuous,
+            undecided: counts.undecided,
+            not_graded: counts.not_graded,
+        }
+    }
+}
+
+impl From<Load> for LoadContext {
+    fn from(load: Load) -> Self {
+        Self {
+            turns: load.turns,
+            agent_ms: load.agent_ms,
+            tokens: load.tokens,
+            cost_microusd: load.cost_microusd,
+            unpriced: load.unpriced,
+            delivered: load.delivered,
+            corrections: load.corrections,
+            refusals: load.refusals,
+            nudges: load.nudges,
+            questions: load.questions,
+            words_read: load.words_read,
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! A [`GroupContext`] as plain tables, the same for terminal and Markdown.
+
+use super::group::{
+    GroupContext, NamedCount, RateContext, RequirementsContext, RowContext, StratumContext,
+};
+
+/// Below so many cases a percentage says more than is known: only counts and the interval are shown.
+const PERCENT_FROM: u32 = 20;
+
+/// A titled table of text cells; the first column is a name, the others are figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Column heads.
+    pub head: Vec<String>,
+    /// Rows as long as the head.
+    pub rows: Vec<Vec<String>>,
+    /// Sentences below it.
+    pub notes: Vec<String>,
+}
+
+/// All tables of a group, the leaderboard first.
+pub fn tables(group: &GroupContext) -> Vec<Table> {
+    let mut all = vec![leaderboard(group)];
+    if group.rows.iter().any(|row| row.two_by_two.is_some()) {
+        all.push(two_by_two(group));
+    }
+    all.push(strata(group, "Headline by suite", |row| &row.suites));
+    all.push(strata(group, "Headline by persona", |row| &row.personas));
+    if group.rows.iter().any(|row| !row.areas.is_empty()) {
+        all.push(areas(group));
+    }
+    all.push(census(group));
+    all.push(flags(group));
+    all.push(budgets(group));
+    all
+}
+
+fn leaderboard(group: &GroupContext) -> Table {
+    let has_persona = group.rows.iter().any(|row| row.joint.is_some());
+    let mut head = vec!["configuration"];
+    if has_persona {
+        head.extend(["joint pass", "completion", "personalization", "requirements passed"]);
+    } else {
+        head.extend(["completed, within budget, valid", "completion"]);
+    }
+    let rows = group.rows.iter().map(|row| {
+        let mut cells = vec![row.configuration.clone()];
+        if has_persona {
+            cells.push(row.joint.as_ref().map_or_else(dash, rate));
+            cells.push(rate(&row.completion));
+            cells.push(row.personalization.as_ref().map_or_else(dash, rate));
+            cells.push(rate(&row.requirements.passed));
+        } else {
+            cells.push(rate(&row.completed_valid));
+            cells.push(rate(&row.completion));
+        }
+        cells
+    });
+    let mut notes = vec![
+        "count/denominator with the Wilson 95 % interval in percent; every repeat that did not \
+              pass, run or finish counts as not passed"
+            .to_owned(),
+    ];
+    if group.rows.iter().any(|row| row.upper_bound.count > headline(row).count) {
+        let bounds: Vec<String> = group
+            .rows
+            .iter()
+            .map(|row| {
+                format!("{} {}/{}", row.configuration, row.upper_bound.count, row.upper_bound.of)
+            })
+            .collect();
+        notes.push(format!(
+            "if every loss that is not the agent's had passed: {}",
+            bounds.join(", ")
+        ));
+    }
+    if !group.differs.is_empty() {
+        notes.push(format!(
+            "these rows do not compare: they differ in {}",
+            group.differs.join(", ")
+        ));
+    }
+    table("Results", head, rows, notes)
+}
+
+fn headline(row: &RowContext) -> &RateContext {
+    row.joint.as_ref().unwrap_or(&row.completed_valid)
+}
+
+fn two_by_two(group: &GroupContext) -> Table {
+    let rows = group.rows.iter().filter_map(|row| {
+        let counts = row.two_by_two.as_ref()?;
+        Some(vec![
+            row.configuration.clone(),
+            counts.both.to_string(),
+            counts.completed_only.to_string(),
+            counts.personalized_only.to_string(),
+            counts.neither.to_string(),
+            counts.ungraded.to_string(),
+        ])
+    });
+    let head = vec![
+        "configuration",
+        "both",
+        "completed only",
+        "personalized only",
+        "neither",
+        "not graded",
+    ];
+    let note = "over all graded sessions, those over budget included".to_owned();
+    table("Completion × personalization", head, rows, vec![note])
+}
+
+fn strata(
+    group: &GroupContext,
+    title: &str,
+    of: impl Fn(&RowContext) -> &Vec<StratumContext>,
+) -> Table {
+    let mut names: Vec<String> = Vec::new();
+    for stratum in group.rows.iter().flat_map(&of) {
+        if !names.contains(&stratum.name) {
+            names.push(stratum.name.clone());
+        }
+    }
+    let rows = group.rows.iter().map(|row| {
+        let mut cells = vec![row.configuration.clone()];
+        cells.extend(names.iter().map(|name| {
+            let found = of(row).iter().find(|stratum| &stratum.name == name);
+            found.map_or_else(dash, |stratum| rate(&stratum.headline))
+        }));
+        cells
+    });
+    let mut head = vec!["configuration"];
+    head.extend(names.iter().map(String::as_str));
+    table(title, head, rows, Vec::new())
+}
+
+fn areas(group: &GroupContext) -> Table {
+    let mut rows = Vec::new();
+    for row in &group.rows {
+        let all = [("all", &row.requirements)];
+        let areas = row.areas.iter().map(|area| (area.area.as_str(), &area.requirements));
+        for (name, counts) in areas.chain(all) {
+            rows.push(requirement_cells(&row.configuration, name, counts));
+        }
+    }
+    let head = vec![
+        "configuration",
+        "area",
+        "passed",
+        "failed",
+        "not delivered",
+        "vacuous",
+        "undecided",
+        "not graded",
+    ];
+    table("Requirements by area", head, rows.into_iter(), Vec::new())
+}
+
+fn requirement_cells(configuration: &str, area: &str, counts: &RequirementsContext) -> Vec<String> {
+    vec![
+        configuration.to_owned(),
+        area.to_owned(),
+        rate(&counts.passed),
+        counts.failed.to_string(),
+        counts.not_delivered.to_string(),
+        counts.vacuous.to_string(),
+        counts.undecided.to_string(),
+        counts.not_graded.to_string(),
+    ]
+}
+
+fn census(group: &GroupContext) -> Table {
+    let names: Vec<String> =
+        group.rows[0].census.classes.iter().map(|class| class.name.clone()).collect();
+    let mut head = vec!["configuration", "assigned"];
+    head.extend(names.iter().map(String::as_str));
+    let rows = group.rows.iter().map(|row| {
+        let mut cells = vec![row.configuration.clone(), row.census.assigned.to_string()];
+        cells.extend(row.census.classes.iter().map(|class| class.count.to_string()));
+        cells
+    });
+    let note = "every assigned repeat is in exactly one class; the classes add up".to_owned();
+    table("Census", head, rows, vec![note])
+}
+
+fn flags(group: &GroupContext) -> Table {
+    let rows = group
+        .rows
+        .iter()
+        .map(|row| vec![row.configuration.clone(), counts(&row.flags), counts(&row.reruns)]);
+    table("Validity", vec!["configuration", "flags", "re-runs by cause"], rows, Vec::new())
+}
+
+fn budgets(group: &GroupContext) -> Table {
+    let head = vec![
+        "configuration",
+        "within budget",
+        "turns",
+        "agent time",
+        "tokens",
+        "told",
+        "corrections",
+        "refusals",
+        "questions",
+        "words read",
+    ];
+    let rows = group.rows.iter().map(|row| {
+        let load = &row.load;
+        vec![
+            row.configuration.clone(),
+            rate(&row.within_budget),
+            load.turns.to_string(),
+            format!("{:.1} s", load.agent_ms as f64 / 1000.0),
+            load.tokens.map_or_else(dash, |tokens| tokens.to_string()),
+            load.delivered.to_string(),
+            load.corrections.to_string(),
+            load.refusals.to_string(),
+            load.questions.to_string(),
+            load.words_read.to_string(),
+        ]
+    });
+    table("Budget and load", head, rows, vec!["summed over scored sessions".to_owned()])
+}
+
+fn table(
+    title: &str,
+    head: Vec<&str>,
+    rows: impl Iterator<Item = Vec<String>>,
+    notes: Vec<String>,
+) -> Table {
+    Table {
+        title: title.to_owned(),
+        head: head.into_iter().map(str::to_owned).collect(),
+        rows: rows.collect(),
+        notes,
+    }
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+fn counts(list: &[NamedCount]) -> String {
+    if list.is_empty() {
+        return "none".to_owned();
+    }
+    let each: Vec<String> = list.iter().map(|n| format!("{} {}", n.name, n.count)).collect();
+    each.join(", ")
+}
+
+fn rate(rate: &RateContext) -> String {
+    let Some((low, high)) = rate.low_percent.zip(rate.high_percent) else {
+        return format!("{}/{}", rate.count, rate.of);
+    };
+    if rate.of < PERCENT_FROM {
+        return format!("{}/{} [{low:.0}–{high:.0}]", rate.count, rate.of);
+    }
+    let percent = f64::from(rate.count) / f64::from(rate.of) * 100.0;
+    format!("{}/{} {percent:.1} % [{low:.1}–{high:.1}]", rate.count, rate.of)
+}

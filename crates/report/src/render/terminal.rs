@@ -1,0 +1,143 @@
+//! A group as tables and a session as a story, for a terminal.
+
+use std::fmt::Write as _;
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+
+use crate::context::{GroupContext, Lane, StoryContext, Table, TurnStory, tables};
+
+/// The tables of a group, at most `width` columns wide if the terminal has a width.
+pub fn group_terminal(group: &GroupContext, width: Option<u16>) -> String {
+    let mut text = String::new();
+    for line in header_lines(group) {
+        let _ = writeln!(text, "{}", plain(&line));
+    }
+    for table in tables(group) {
+        write_table(&mut text, &table, width);
+    }
+    text
+}
+
+/// The lines above the tables.
+pub(super) fn header_lines(group: &GroupContext) -> Vec<String> {
+    let header = &group.header;
+    let lock = if header.locked { "locked" } else { "UNLOCKED" };
+    let short = header.digest.get(..12).unwrap_or(&header.digest);
+    let mut lines = vec![format!(
+        "{} ({lock} {short}) · protocol {} · arm {} · sandbox {} · user {} · budget {}x · {} pairs × {} repeats",
+        header.release,
+        header.protocol,
+        header.arm,
+        header.sandbox,
+        header.user,
+        header.budget_multiplier,
+        header.pairs,
+        header.repeats,
+    )];
+    for shortfall in &header.shortfalls {
+        lines.push(format!("this host does not enforce: {shortfall}"));
+    }
+    lines
+}
+
+fn write_table(text: &mut String, table: &Table, width: Option<u16>) {
+    let _ = writeln!(text, "\n{}", table.title);
+    let mut shown = comfy_table::Table::new();
+    shown.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+    if let Some(width) = width {
+        shown.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
+    shown.set_header(table.head.iter().enumerate().map(cell));
+    for row in &table.rows {
+        shown.add_row(row.iter().enumerate().map(cell));
+    }
+    let _ = writeln!(text, "{shown}");
+    for note in &table.notes {
+        let _ = writeln!(text, "{note}");
+    }
+}
+
+fn cell((column, text): (usize, &String)) -> Cell {
+    let alignment = if column == 0 { CellAlignment::Left } else { CellAlignment::Right };
+    Cell::new(plain(text)).set_alignment(alignment)
+}
+
+/// One session as a story that a person can follow.
+pub fn story_terminal(story: &StoryContext) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}", plain(&story.title));
+    for line in &story.preface {
+        let _ = writeln!(text, "  {}", plain(line));
+    }
+    for turn in &story.turns {
+        write_turn(&mut text, turn);
+    }
+    let _ = writeln!(text, "\nEnd: {}", plain(&story.ending));
+    for line in &story.closing {
+        let _ = writeln!(text, "  {}", plain(line));
+    }
+    if !story.lanes.is_empty() {
+        let _ = writeln!(text, "\nRequirements");
+        for lane in &story.lanes {
+            write_lane(&mut text, lane);
+        }
+    }
+    text
+}
+
+fn write_turn(text: &mut String, turn: &TurnStory) {
+    let _ = writeln!(text, "\n── turn {} ──", turn.turn);
+    for act in &turn.acts {
+        let _ = writeln!(text, "  · {}", plain(act));
+    }
+    let _ = writeln!(text, "  user:");
+    indented(text, &turn.user);
+    for program in &turn.ran {
+        let exit = program.exit_code.map_or("?".to_owned(), |code| code.to_string());
+        let _ = writeln!(text, "  ran [{exit}] {}", plain(&program.command));
+    }
+    if turn.ran_more > 0 {
+        let _ = writeln!(text, "  … and {} more programs", turn.ran_more);
+    }
+    for change in &turn.changed {
+        let _ = writeln!(text, "  {}", plain(change));
+    }
+    if turn.changed_more > 0 {
+        let _ = writeln!(text, "  … and {} more changes", turn.changed_more);
+    }
+    if !turn.agent.is_empty() {
+        let _ = writeln!(text, "  agent:");
+        indented(text, &turn.agent);
+    }
+    for line in &turn.events {
+        let _ = writeln!(text, "  {}", plain(line));
+    }
+    for line in &turn.readings {
+        let _ = writeln!(text, "  check {}", plain(line));
+    }
+}
+
+fn write_lane(text: &mut String, lane: &Lane) {
+    let must = if lane.mandatory { "" } else { " (optional)" };
+    let _ = writeln!(text, "  {}{must} [{}] — {}", plain(&lane.id), lane.area, lane.outcome);
+    let _ = writeln!(text, "    {}", plain(&lane.text));
+    let _ = writeln!(text, "    {}", plain(&lane.path));
+}
+
+fn indented(text: &mut String, words: &str) {
+    for line in words.lines() {
+        let _ = writeln!(text, "    {}", plain(line));
+    }
+}
+
+/// Agents and authors write these words: control characters must not reach the terminal.
+fn plain(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\t' => ' ',
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            _ if character.is_control() => '\u{fffd}',
+            _ => character,
+        })
+        .collect()
+}

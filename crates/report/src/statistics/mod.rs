@@ -1,0 +1,5 @@
+//! Intervals of the tables.
+
+mod wilson;
+
+pub use wilson::{Interval, wilson};
