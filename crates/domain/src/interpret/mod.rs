@@ -1,0 +1,249 @@
+//! What an agent's message means, by rules: open questions, offers, requests for permission, claims ([`Interpretation`]).
+
+mod claim;
+mod negation;
+mod question;
+pub mod text;
+
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::ops::Range;
+
+use crate::{
+    ids::TopicId,
+    release::{ActionClass, Claim, PermissionTable, Topic},
+};
+use question::Question;
+use text::{Fit, Token, find, tokens};
+
+/// The meaning of a turn's message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interpretation {
+    /// Nothing was said.
+    pub silent: bool,
+    /// The agent gives up.
+    pub quits: bool,
+    /// Open questions in order; offers and courtesy questions are not among them.
+    pub asks: Vec<Ask>,
+    /// What it claims.
+    pub claims: Vec<Claim>,
+}
+
+/// One open question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// May I? With the class if the words tell one.
+    Permission {
+        /// The class.
+        class: Option<ActionClass>,
+        /// What exactly, as the agent named it.
+        subject: Option<String>,
+    },
+    /// About a topic.
+    About(TopicId),
+    /// About nothing in particular: "anything else?".
+    Generic,
+    /// About something that no topic covers.
+    Other,
+}
+
+/// What a message is read against.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Neutral labels with the words that ask about them.
+    pub topics: &'a [Topic],
+    /// The classes of action with the words that ask for them.
+    pub permissions: &'a PermissionTable,
+}
+
+/// Reads a message. Code, quotes and quotations mean nothing; each question counts once.
+pub fn interpret(message: &str, context: &Context<'_>) -> Interpretation {
+    let prose = text::prose(message);
+    let ranges = text::sentence_ranges(&prose);
+    let reader = Reader { message, prose: &prose, ranges: &ranges, context };
+    let mut asks: Vec<Ask> = Vec::new();
+    for at in 0..ranges.len() {
+        for ask in reader.asks(at) {
+            if !asks.contains(&ask) {
+                asks.push(ask);
+            }
+        }
+    }
+    let waits = asks.iter().any(|ask| *ask != Ask::Generic);
+    Interpretation {
+        silent: message.trim().is_empty(),
+        quits: !waits && claim::quits(&prose),
+        asks,
+        claims: claim::claims(&prose),
+    }
+}
+
+impl Interpretation {
+    /// Whether a question keeps the turn open; "anything else?" does not.
+    pub fn leaves_question_open(&self) -> bool {
+        self.asks.iter().any(|ask| *ask != Ask::Generic)
+    }
+}
+
+/// One message with its sentences.
+struct Reader<'a> {
+    message: &'a str,
+    prose: &'a str,
+    ranges: &'a [Range<usize>],
+    context: &'a Context<'a>,
+}
+
+/// A question of so few words may lean on the sentence before it.
+const SHORT_QUESTION: usize = 6;
+
+impl Reader<'_> {
+    fn asks(&self, at: usize) -> Vec<Ask> {
+        let words = self.words(at);
+        let kind = question::classify(self.prose, self.ranges, at);
+        match kind {
+            Question::None | Question::Courtesy => Vec::new(),
+            Question::Permission => self.permission(at, &words),
+            Question::Offer => self.offer(at, &words),
+            Question::Generic => match self.topics(&words) {
+                topics if topics.is_empty() => [Ask::Generic].into(),
+                topics => topics,
+            },
+            Question::Open => self.open(at, &words),
+        }
+    }
+
+    fn permission(&self, at: usize, words: &[Token]) -> Vec<Ask> {
+        if let Some((class, place)) = self.class(words) {
+            return [self.request(class, at, place)].into();
+        }
+        let topics = self.topics(words);
+        if !topics.is_empty() {
+            return topics;
+        }
+        // "I need to touch the index. I am waiting for your go-ahead."
+        if at > 0 {
+            if let Some((class, place)) = self.class(&self.words(at - 1)) {
+                return [self.request(class, at - 1, place)].into();
+            }
+        }
+        [Ask::Permission { class: None, subject: self.named(at) }].into()
+    }
+
+    /// An offer is no question, unless it asks for an act of a class or about how this work is to be done.
+    fn offer(&self, at: usize, words: &[Token]) -> Vec<Ask> {
+        let is_question = self.prose[self.ranges[at].clone()].contains('?');
+        if !is_question {
+            return Vec::new();
+        }
+        if let Some((class, place)) = self.class(words).filter(|_| question::is_own_act(words)) {
+            return [self.request(class, at, place)].into();
+        }
+        if question::is_about_this_work(words) { self.topics(words) } else { Vec::new() }
+    }
+
+    fn open(&self, at: usize, words: &[Token]) -> Vec<Ask> {
+        if let Some((class, place)) = self.class(words).filter(|_| question::is_own_act(words)) {
+            return [self.request(class, at, place)].into();
+        }
+        let mut topics = self.topics(words);
+        if topics.is_empty() && words.len() <= SHORT_QUESTION && at > 0 {
+            topics = self.topics(&self.words(at - 1));
+        }
+        if topics.is_empty() { [Ask::Other].into() } else { topics }
+    }
+
+    fn words(&self, at: usize) -> Vec<Token> {
+        tokens(&self.prose[self.ranges[at].clone()])
+    }
+
+    fn topics(&self, words: &[Token]) -> Vec<Ask> {
+        self.context
+            .topics
+            .iter()
+            .filter(|topic| topic.words.iter().any(|word| holds_form(words, word).is_some()))
+            .map(|topic| Ask::About(topic.id.clone()))
+            .collect()
+    }
+
+    /// The class whose words stand first, and the place behind them.
+    fn class(&self, words: &[Token]) -> Option<(ActionClass, usize)> {
+        self.context
+            .permissions
+            .entries
+            .iter()
+            .flat_map(|entry| entry.asked_by.iter().map(move |word| (entry.class, word)))
+            .filter_map(|(class, word)| {
+                let (start, end) = holds_form(words, word)?;
+                Some((start, class, end))
+            })
+            .min_by_key(|(start, ..)| *start)
+            .map(|(_, class, end)| (class, end))
+    }
+
+    fn request(&self, class: ActionClass, at: usize, behind: usize) -> Ask {
+        let subject = self.named(at).or_else(|| self.object(at, behind));
+        Ask::Permission { class: Some(class), subject }
+    }
+
+    /// What the sentence names in code or quotes, or as a path.
+    fn named(&self, at: usize) -> Option<String> {
+        let sentence = &self.message[self.ranges[at].clone()];
+        let spans = text::code_spans(sentence).into_iter().chain(text::quotations(sentence));
+        let mut named = spans.map(|span| sentence[span].trim()).filter(|name| !name.is_empty());
+        let path = || {
+            sentence
+                .split_whitespace()
+                .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'))
+                .find(|word| is_path(word))
+        };
+        named.next().or_else(path).map(ToString::to_string)
+    }
+
+    /// The words behind the class's words up to the end of the phrase, articles aside.
+    fn object(&self, at: usize, behind: usize) -> Option<String> {
+        let words = self.words(at);
+        let object: Vec<&str> = words
+            .iter()
+            .enumerate()
+            .skip(behind)
+            .take_while(|(place, word)| {
+                (*place == behind || word.before == text::Break::None)
+                    && !STOPS.contains(&word.text.as_str())
+            })
+            .map(|(_, word)| word.text.as_str())
+            .filter(|word| !matches!(*word, "a" | "an" | "the" | "this" | "that" | "it" | "your"))
+            .take(6)
+            .collect();
+        (!object.is_empty()).then(|| object.join(" "))
+    }
+}
+
+/// Words that end the object of a request.
+const STOPS: &[&str] = &[
+    "to", "for", "so", "before", "in", "now", "with", "if", "and", "because", "since", "as", "on",
+    "at", "from", "or",
+];
+
+fn is_path(word: &str) -> bool {
+    let inner = word.trim_matches('/');
+    word.len() > 2
+        && !matches!(word, "and/or" | "e.g" | "i.e")
+        && (inner.contains('/') || word.starts_with('/') || has_extension(word))
+}
+
+fn has_extension(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(name, extension)| {
+        !name.is_empty()
+            && (1..=5).contains(&extension.len())
+            && extension.starts_with(|c: char| c.is_ascii_lowercase())
+            && extension.chars().all(|c| c.is_ascii_alphanumeric())
+    })
+}
+
+/// Where the word or phrase, or a form of it, stands: from and behind.
+fn holds_form(words: &[Token], wanted: &str) -> Option<(usize, usize)> {
+    let wanted = tokens(wanted);
+    find(words, &wanted, Fit::Inflected).next().map(|start| (start, start + wanted.len()))
+}
