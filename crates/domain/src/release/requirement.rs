@@ -3,7 +3,7 @@
 use alloc::{string::String, vec::Vec};
 
 use super::{ActionClass, AfterTelling, Condition, Expr, Latest, Sight};
-use crate::ids::{RequirementId, TopicId};
+use crate::ids::{CheckId, RequirementId, TopicId};
 
 /// A requirement of a pair; all of it is fixed before evaluation.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,6 +157,18 @@ pub enum FeedbackLevel {
     Restate,
     /// An observable.
     Point,
+}
+
+impl Pass {
+    /// Both expressions.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.applies_if.iter().chain(core::iter::once(&self.holds))
+    }
+
+    /// Every check that the acceptance names, with duplicates.
+    pub fn checks(&self) -> Vec<&CheckId> {
+        self.exprs().flat_map(Expr::checks).collect()
+    }
 }
 
 impl Requirement {

@@ -10,4 +10,4 @@ pub use answer::{Answer, CompletionOutcome, CompletionReport, TurnStop, Wordsmit
 pub use command::{CheckRequest, Command, Next};
 pub use log::{Entry, Event, IllegalEntry};
 pub use observation::{Observation, ToolActivity, Watchdog};
-pub use scenario::Scenario;
+pub use scenario::{CompileError, Scenario};

@@ -1,12 +1,17 @@
 //! Everything that one session is decided by, compiled from release, plan and arm ([`Scenario`]).
 
-use alloc::{string::String, vec::Vec};
+use alloc::{string::String, vec, vec::Vec};
+
+use thiserror::Error;
 
 use crate::{
     evidence::ChannelSet,
-    ids::{FamilyId, SuiteId, TaskId},
+    ids::{FamilyId, PairId, PersonaId, SuiteId, TaskId},
     plan::{Arm, SessionSpec, UserKind},
-    release::{Check, CompletionRule, Fact, PermissionTable, Persona, Requirement, Topic},
+    release::{
+        Check, CompletionRule, Condition, Fact, Latest, Pair, PermissionAnswer, PermissionTable,
+        Persona, Release, Requirement, Topic, merged_facts, merged_permissions, merged_topics,
+    },
 };
 
 /// The compiled setting of a session. The arm is already worked in: in the opening arm every requirement is
@@ -49,4 +54,105 @@ pub struct Scenario {
     pub neutral_turns: u32,
     /// Whether a model may match questions to topics where rules are silent.
     pub topic_model: bool,
+}
+
+/// Why a session cannot be compiled: the release lacks something that its pair names.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum CompileError {
+    /// No such pair.
+    #[error("the release has no pair {0}")]
+    NoPair(PairId),
+    /// No such persona.
+    #[error("the release has no persona {0}")]
+    NoPersona(PersonaId),
+    /// No such task.
+    #[error("the release has no task {0}")]
+    NoTask(TaskId),
+}
+
+impl Scenario {
+    /// Id of the persona that speaks in arms without one.
+    pub const NEUTRAL: &'static str = "neutral";
+
+    /// Works the arm into the pair that `spec` names. `user` is who words in this attempt, which after a fault
+    /// of the simulator is not the plan's.
+    ///
+    /// # Errors
+    ///
+    /// [`CompileError`] if the release lacks the pair, its task, its persona or the neutral persona.
+    pub fn compile(
+        release: &Release,
+        spec: &SessionSpec,
+        arm: Arm,
+        user: UserKind,
+        channels: &ChannelSet,
+    ) -> Result<Scenario, CompileError> {
+        let pair =
+            release.pairs.get(&spec.pair).ok_or_else(|| CompileError::NoPair(spec.pair.clone()))?;
+        let task =
+            release.tasks.get(&pair.task).ok_or_else(|| CompileError::NoTask(pair.task.clone()))?;
+        let persona = persona(release, &pair.persona)?;
+        let scenario = Scenario {
+            spec: spec.clone(),
+            arm,
+            suite: pair.suite.clone(),
+            task: pair.task.clone(),
+            family: persona.family.clone(),
+            persona: persona.clone(),
+            permissions: merged_permissions(persona, pair),
+            topics: merged_topics(persona, pair),
+            facts: merged_facts(persona, pair),
+            statement: task.statement.clone(),
+            workdir: task.workdir.clone(),
+            requirements: pair.requirements.clone(),
+            checks: pair.checks.clone(),
+            completion: pair.completion.clone(),
+            user,
+            channels: channels.clone(),
+            neutral_turns: 0,
+            topic_model: user == UserKind::Model,
+        };
+        match arm {
+            Arm::Progressive => Ok(scenario),
+            Arm::Opening => Ok(scenario.told_at_opening()),
+            Arm::NoPersona | Arm::NeutralTurns => {
+                let neutral = self::persona(release, &PersonaId::new(Scenario::NEUTRAL))?;
+                Ok(scenario.without_persona(pair, neutral))
+            }
+        }
+    }
+
+    /// The opening arm: every requirement is told in the first message, in its opening wording if it has one.
+    fn told_at_opening(mut self) -> Self {
+        for requirement in &mut self.requirements {
+            requirement.tell.when = Condition::AtOpening;
+            requirement.tell.latest = Latest::Opening;
+            if let Some(opening) = &requirement.opening {
+                requirement.say = vec![opening.clone()];
+            }
+        }
+        self
+    }
+
+    /// The arms without persona: the neutral voice, the pair's own facts, no requirement and nothing to check;
+    /// requests are recognised as ever, and all are allowed.
+    fn without_persona(mut self, pair: &Pair, neutral: &Persona) -> Self {
+        self.permissions.default = PermissionAnswer::Allowed;
+        for entry in &mut self.permissions.entries {
+            entry.answer = PermissionAnswer::Allowed;
+        }
+        self.topics = merged_topics(neutral, pair);
+        self.facts = merged_facts(neutral, pair);
+        self.persona = neutral.clone();
+        self.requirements = Vec::new();
+        self.checks = Vec::new();
+        if self.arm == Arm::NeutralTurns {
+            self.neutral_turns = u32::try_from(pair.requirements.len()).unwrap_or(u32::MAX);
+        }
+        self
+    }
+}
+
+fn persona<'a>(release: &'a Release, id: &PersonaId) -> Result<&'a Persona, CompileError> {
+    release.personas.get(id).ok_or_else(|| CompileError::NoPersona(id.clone()))
 }

@@ -1,9 +1,9 @@
-//! The fold of one log: [`SessionResult`].
+//! What one attempt came to ([`SessionResult`]), requirement by requirement, with its one [`Class`] of the census.
 
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    fault::{Ending, Flag},
+    fault::{Ending, Flag, Owner, Remedy, Weight},
     ids::{Attempt, FamilyId, PairId, PersonaId, Repeat, RequirementId, SuiteId, Turn},
     release::Area,
     session::CompletionOutcome,
@@ -17,9 +17,9 @@ pub struct SessionResult {
     pub pair: PairId,
     /// The suite it counts under.
     pub suite: SuiteId,
-    /// The pair's persona.
+    /// Who spoke: the pair's persona, or the neutral one.
     pub persona: PersonaId,
-    /// Its family.
+    /// Family of the pair's persona.
     pub family: FamilyId,
     /// Which repeat.
     pub repeat: Repeat,
@@ -37,7 +37,7 @@ pub struct SessionResult {
     pub personalized: Option<bool>,
     /// Whether the declared budget was kept.
     pub within_budget: bool,
-    /// Whether no fault flag counts.
+    /// Whether no flag counts, whoever owns it.
     pub valid: bool,
     /// All of it; none where the arm has no persona.
     pub joint: Option<bool>,
@@ -47,6 +47,43 @@ pub struct SessionResult {
     pub requirements: Vec<RequirementResult>,
     /// Load of the interaction.
     pub load: Load,
+}
+
+impl SessionResult {
+    /// The flags that take validity away. One that merely leaves a requirement undecided counts only if that
+    /// decides the joint pass: some mandatory requirement is undecided, no other one failed, and completion
+    /// passed or is unknown.
+    pub fn counting_flags(&self) -> impl Iterator<Item = Flag> + '_ {
+        let decisive = self.undecided_decides();
+        self.flags.iter().map(|(flag, _)| *flag).filter(move |flag| match flag.weight() {
+            Weight::Always => true,
+            Weight::IfDecisive => decisive,
+        })
+    }
+
+    /// What happens next: the greatest remedy of the flags that count.
+    pub fn remedy(&self) -> Remedy {
+        self.counting_flags().map(Flag::remedy).max().unwrap_or(Remedy::Score)
+    }
+
+    /// Whether a flag of the simulator counts.
+    pub fn has_simulator_fault(&self) -> bool {
+        self.counting_flags().any(|flag| flag.owner() == Owner::Simulator)
+    }
+
+    fn undecided_decides(&self) -> bool {
+        self.completed != Some(false) && mandatory_undecided(&self.requirements)
+    }
+}
+
+/// Whether some mandatory requirement is undecided and none failed, so that personalization is open.
+pub(super) fn mandatory_undecided(requirements: &[RequirementResult]) -> bool {
+    let mut mandatory = requirements.iter().filter(|requirement| requirement.mandatory);
+    let is_open = |outcome: Outcome| matches!(outcome, Outcome::Undecided(_));
+    mandatory.clone().any(|requirement| is_open(requirement.outcome))
+        && mandatory.all(|requirement| {
+            requirement.outcome == Outcome::Passed || is_open(requirement.outcome)
+        })
 }
 
 /// What became of one requirement.
@@ -115,6 +152,16 @@ impl Class {
         Class::Neither,
     ];
 
+    /// Whether the session counts in conditional tables: it ran, and no flag takes it away.
+    pub fn is_graded(self) -> bool {
+        !self.is_lost_by_others() && self != Class::Disqualified
+    }
+
+    /// Whether the repeat was lost without the agent's doing.
+    pub fn is_lost_by_others(self) -> bool {
+        matches!(self, Class::NotRun | Class::Infra | Class::Invalid)
+    }
+
     /// The name that stands in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -162,4 +209,30 @@ pub struct Load {
     pub words_read: u32,
     /// Wordings that came from the template after rejected tries.
     pub template_fallbacks: u32,
+}
+
+impl Load {
+    /// Adds another session's load; what nobody counted there adds nothing here.
+    pub fn add(&mut self, other: &Load) {
+        self.turns += other.turns;
+        self.agent_ms += other.agent_ms;
+        self.tokens = sum(self.tokens, other.tokens);
+        self.cost_microusd = sum(self.cost_microusd, other.cost_microusd);
+        self.unpriced += other.unpriced;
+        self.delivered += other.delivered;
+        self.corrections += other.corrections;
+        self.refusals += other.refusals;
+        self.nudges += other.nudges;
+        self.questions += other.questions;
+        self.permission_requests += other.permission_requests;
+        self.words_read += other.words_read;
+        self.template_fallbacks += other.template_fallbacks;
+    }
+}
+
+fn sum(left: Option<u64>, right: Option<u64>) -> Option<u64> {
+    match (left, right) {
+        (None, None) => None,
+        _ => Some(left.unwrap_or(0).saturating_add(right.unwrap_or(0))),
+    }
 }

@@ -1,4 +1,4 @@
-//! From a release, a configuration and an arm to fully decided session specs ([`Plan`]); all randomness is drawn here.
+//! What a plan is made of: arm, configuration, the benchmark's side and the decided sessions ([`Plan`]).
 
 use alloc::{string::String, vec::Vec};
 
@@ -33,6 +33,11 @@ impl Arm {
             Arm::NoPersona => "no-persona",
             Arm::NeutralTurns => "neutral-turns",
         }
+    }
+
+    /// The arm of that name.
+    pub fn parse(name: &str) -> Option<Arm> {
+        Arm::ALL.into_iter().find(|arm| arm.name() == name)
     }
 
     /// Whether personalization is graded.
@@ -113,9 +118,9 @@ pub struct Plan {
     pub seed: u64,
     /// Planned repeats of each pair.
     pub repeats: u32,
-    /// Every assigned repeat: the denominator.
+    /// Every assigned repeat in order of pair and repeat, those of excluded pairs included: the denominator.
     pub specs: Vec<SessionSpec>,
-    /// Pairs that the arm excludes; they stay in the denominator.
+    /// Pairs that the arm excludes; they are never run and stay in the denominator.
     pub excluded: Vec<PairId>,
 }
 

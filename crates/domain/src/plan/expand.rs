@@ -1,0 +1,301 @@
+//! The expansion of a request into a [`Plan`]: pairs in order of their ids times repeats, limits resolved, draws
+//! drawn.
+
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use thiserror::Error;
+
+use super::{Arm, BenchmarkSide, Configuration, Plan, SessionLimits, SessionSpec};
+use crate::{
+    evidence::{Channel, ChannelSet},
+    ids::{CheckId, PairId, Repeat, RequirementId, TaskId},
+    release::{Expr, Pair, Release, Requirement, Task},
+    seed::Seed,
+};
+
+/// What is to be planned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanRequest {
+    /// The configuration asked for.
+    pub configuration: Configuration,
+    /// The arm.
+    pub arm: Arm,
+    /// The benchmark's side.
+    pub side: BenchmarkSide,
+    /// Seed of all drawing.
+    pub seed: u64,
+    /// Planned repeats of each pair, at least 1.
+    pub repeats: u32,
+    /// Patterns of pair ids (`*` any text, `?` any character), any of which suffices; empty means all.
+    pub pairs: Vec<String>,
+    /// The first so many of the pairs that fit; none means all.
+    pub limit: Option<u32>,
+    /// Channels that sandbox and driver give together.
+    pub channels: ChannelSet,
+}
+
+/// Why nothing is planned.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// A repeat count of 0, or a budget multiplier of 0.
+    #[error("{0} must be at least 1")]
+    Zero(&'static str),
+    /// Nothing fits.
+    #[error("no pair of the release fits {0}")]
+    NoPair(String),
+    /// A pair names a task that the release lacks.
+    #[error("pair {pair} names the task {task}, which the release does not have")]
+    NoTask {
+        /// The pair.
+        pair: PairId,
+        /// The task.
+        task: TaskId,
+    },
+    /// Pairs that the sandbox and the driver cannot run; all of them at once.
+    #[error("{} cannot run here: {}", count(.0.len(), "pair or check"), list(.0))]
+    Unsuited(Vec<Unsuited>),
+}
+
+/// Why a pair cannot run with the sandbox and the driver that were asked for.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Unsuited {
+    /// The pair does not list the sandbox.
+    #[error("pair {pair} does not run in the sandbox {sandbox}")]
+    Sandbox {
+        /// The pair.
+        pair: PairId,
+        /// The sandbox asked for.
+        sandbox: String,
+    },
+    /// A mandatory requirement needs a channel that nobody gives.
+    #[error(
+        "pair {pair}: check {check} of the mandatory requirement {requirement} needs channel {}",
+        channel.code()
+    )]
+    Channel {
+        /// The pair.
+        pair: PairId,
+        /// The requirement.
+        requirement: RequirementId,
+        /// The check.
+        check: CheckId,
+        /// The channel that is missing.
+        channel: Channel,
+    },
+}
+
+/// Decides a whole run: the same release and request give the same plan.
+///
+/// # Errors
+///
+/// [`PlanError`] if nothing fits or a pair cannot run with this sandbox and driver. Such a pair is refused
+/// rather than left out, because nothing but the request may shrink the denominator.
+pub fn expand(release: &Release, request: &PlanRequest) -> Result<Plan, PlanError> {
+    if request.repeats == 0 {
+        return Err(PlanError::Zero("the number of repeats"));
+    }
+    if request.side.budget_multiplier == 0 {
+        return Err(PlanError::Zero("the budget multiplier"));
+    }
+    let pairs = chosen(release, request)?;
+    let unsuited: Vec<Unsuited> = pairs.iter().flat_map(|pair| unsuited(pair, request)).collect();
+    if !unsuited.is_empty() {
+        return Err(PlanError::Unsuited(unsuited));
+    }
+    let mut specs = Vec::new();
+    for pair in &pairs {
+        let task = release
+            .tasks
+            .get(&pair.task)
+            .ok_or_else(|| PlanError::NoTask { pair: pair.id.clone(), task: pair.task.clone() })?;
+        let limits = limits(pair, task, &request.side);
+        let seed = Seed::root(request.seed).child("session").child(pair.id.as_str());
+        specs.extend((1..=request.repeats).map(|repeat| SessionSpec {
+            pair: pair.id.clone(),
+            repeat: Repeat(repeat),
+            draw: seed.index(u64::from(repeat)).draw(),
+            limits,
+        }));
+    }
+    let excluded = pairs
+        .iter()
+        .filter(|pair| request.arm == Arm::Opening && !excluded_from_opening(pair).is_empty())
+        .map(|pair| pair.id.clone())
+        .collect();
+    Ok(Plan {
+        release: release.id.clone(),
+        release_version: release.version.clone(),
+        digest: release.digest.clone(),
+        locked: release.locked,
+        configuration: request.configuration.clone(),
+        arm: request.arm,
+        side: request.side.clone(),
+        seed: request.seed,
+        repeats: request.repeats,
+        specs,
+        excluded,
+    })
+}
+
+/// The numbers that end a session of the pair: its budget, resolved and multiplied, and the watchdogs.
+pub fn limits(pair: &Pair, task: &Task, side: &BenchmarkSide) -> SessionLimits {
+    let requirements = u32::try_from(pair.requirements.len()).unwrap_or(u32::MAX);
+    let multiplier = u64::from(side.budget_multiplier);
+    let agent_time_sec = match (side.interaction_limit_sec, pair.budget.agent_time_sec) {
+        (Some(limit), _) => limit as f64,
+        (None, Some(declared)) => declared,
+        (None, None) => {
+            task.agent_timeout_sec.unwrap_or(DEFAULT_AGENT_TIME_SEC)
+                * (1.0 + 0.2 * f64::from(requirements))
+        }
+    };
+    let agent_time_ms = milliseconds(agent_time_sec).saturating_mul(multiplier);
+    SessionLimits {
+        turns_max: turns_max(pair),
+        agent_time_ms,
+        wall_time_ms: agent_time_ms.saturating_add(WALL_MARGIN_MS),
+        tokens_max: pair.budget.tokens.map(|tokens| tokens.saturating_mul(multiplier)),
+        cost_microusd_max: pair.budget.cost_microusd.map(|cost| cost.saturating_mul(multiplier)),
+        preparation_ms: PREPARATION_MS,
+        verification_ms: milliseconds(task.verifier_timeout_sec)
+            .saturating_add(VERIFICATION_MARGIN_MS)
+            .max(VERIFICATION_LEAST_MS),
+    }
+}
+
+/// Turns of a pair: declared, or 4 + 2 × requirements.
+pub(crate) fn turns_max(pair: &Pair) -> u32 {
+    let requirements = u32::try_from(pair.requirements.len()).unwrap_or(u32::MAX);
+    pair.budget.turns.unwrap_or_else(|| requirements.saturating_mul(2).saturating_add(4))
+}
+
+/// Requirements that keep the pair out of the opening arm: their acceptance refers to the telling or to grants,
+/// and they carry no `opening` wording.
+pub fn excluded_from_opening(pair: &Pair) -> Vec<&RequirementId> {
+    pair.requirements
+        .iter()
+        .filter(|requirement| requirement.opening.is_none() && refers_to_session(pair, requirement))
+        .map(|requirement| &requirement.id)
+        .collect()
+}
+
+const DEFAULT_AGENT_TIME_SEC: f64 = 3_600.0;
+const WALL_MARGIN_MS: u64 = 3_600_000;
+const PREPARATION_MS: u64 = 7_200_000;
+const VERIFICATION_MARGIN_MS: u64 = 600_000;
+const VERIFICATION_LEAST_MS: u64 = 900_000;
+
+fn chosen<'a>(release: &'a Release, request: &PlanRequest) -> Result<Vec<&'a Pair>, PlanError> {
+    let limit = request.limit.map_or(usize::MAX, |limit| limit as usize);
+    let chosen: Vec<&Pair> = release
+        .pairs
+        .values()
+        .filter(|pair| {
+            request.pairs.is_empty()
+                || request.pairs.iter().any(|pattern| fits(pattern, pair.id.as_str()))
+        })
+        .take(limit)
+        .collect();
+    if chosen.is_empty() {
+        let wanted = if request.pairs.is_empty() {
+            "(it has none, or the limit is 0)".to_string()
+        } else {
+            request.pairs.join(", ")
+        };
+        return Err(PlanError::NoPair(wanted));
+    }
+    Ok(chosen)
+}
+
+fn unsuited(pair: &Pair, request: &PlanRequest) -> Vec<Unsuited> {
+    let mut found = Vec::new();
+    let sandboxes = &pair.environment.sandboxes;
+    if !sandboxes.is_empty() && !sandboxes.contains(&request.side.sandbox) {
+        found.push(Unsuited::Sandbox {
+            pair: pair.id.clone(),
+            sandbox: request.side.sandbox.clone(),
+        });
+    }
+    if !request.arm.has_persona() {
+        return found;
+    }
+    for requirement in pair.requirements.iter().filter(|requirement| requirement.mandatory) {
+        for id in requirement.pass.checks() {
+            let needed = pair.check(id).map_or(&[][..], |check| check.kind.channels());
+            for channel in needed.iter().filter(|channel| !request.channels.contains(channel)) {
+                found.push(Unsuited::Channel {
+                    pair: pair.id.clone(),
+                    requirement: requirement.id.clone(),
+                    check: id.clone(),
+                    channel: *channel,
+                });
+            }
+        }
+    }
+    found.dedup();
+    found
+}
+
+fn refers_to_session(pair: &Pair, requirement: &Requirement) -> bool {
+    let since = requirement
+        .pass
+        .checks()
+        .into_iter()
+        .filter_map(|id| pair.check(id))
+        .any(|check| check.kind.since().is_some());
+    since || requirement.pass.exprs().any(names_grant)
+}
+
+fn names_grant(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |node| found |= matches!(node, Expr::Granted { .. }));
+    found
+}
+
+/// Seconds as whole milliseconds; what is no positive number is 0.
+fn milliseconds(seconds: f64) -> u64 {
+    (seconds * 1_000.0 + 0.5) as u64
+}
+
+/// Whether a pattern of `*` and `?` fits the whole text.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut rest = text.chars();
+    let mut wanted = pattern.chars();
+    loop {
+        match wanted.next() {
+            None => return rest.next().is_none(),
+            Some('*') => {
+                let after = wanted.as_str();
+                loop {
+                    if fits(after, rest.as_str()) {
+                        return true;
+                    }
+                    if rest.next().is_none() {
+                        return false;
+                    }
+                }
+            }
+            Some('?') => {
+                if rest.next().is_none() {
+                    return false;
+                }
+            }
+            Some(letter) => {
+                if rest.next() != Some(letter) {
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+fn count(number: usize, noun: &str) -> String {
+    alloc::format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn list(causes: &[Unsuited]) -> String {
+    causes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,12 @@
+//! From a release, a configuration and an arm to fully decided session specs ([`Plan`]), and what of them is
+//! still to be done ([`remaining`]); all randomness is drawn here.
+
+mod expand;
+mod remaining;
+mod spec;
+
+pub use expand::{PlanError, PlanRequest, Unsuited, excluded_from_opening, expand, limits};
+pub use remaining::{AttemptRecord, AttemptState, Work, WorkKind, remaining, scored};
+pub use spec::{
+    Arm, BenchmarkSide, Configuration, PROTOCOL, Plan, SessionLimits, SessionSpec, UserKind,
+};
