@@ -306,6 +306,7 @@ fn row(run: &RunView<'_>) -> RowContext {
             assigned: score.assigned,
             classes: score
                 .census
+                .entries()
                 .iter()
                 .map(|(class, count)| NamedCount { name: class.name().to_owned(), count: *count })
                 .collect(),
