@@ -1,0 +1,24 @@
+//! A release's folder read whole: [`open_release`] gives a [`LoadedRelease`] or every problem of every file at once.
+
+mod assemble;
+mod checks;
+mod expressions;
+mod locations;
+mod pair;
+mod persona;
+mod problem;
+mod requirement;
+mod script;
+pub(crate) mod sheet;
+mod suggest;
+mod tree;
+
+pub use assemble::{
+    LoadedRelease, LockUse, PairFiles, TaskFiles, open_release, open_release_with, open_tree,
+};
+pub use locations::Location;
+pub use problem::{Problem, Problems, Spot};
+pub use script::read_script;
+pub use tree::{ReleaseTree, TreeFile};
+
+pub(crate) use tree::SourceFile;
