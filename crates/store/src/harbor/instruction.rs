@@ -32,7 +32,10 @@ mod tests {
         };
         check("Do it.\n", "Do it.\n");
         check("<!-- canary x -->\n\nDo it.\n", "Do it.\n");
-        check("# CANARY a\n<!-- Canary b -->\n \n\nDo it.\n# canary later\n", "Do it.\n# canary later\n");
+        check(
+            "# CANARY a\n<!-- Canary b -->\n \n\nDo it.\n# canary later\n",
+            "Do it.\n# canary later\n",
+        );
         check("\n<!-- canary x -->\nDo it.\n", "\n<!-- canary x -->\nDo it.\n");
         check("# A heading\nDo it.\n", "# A heading\nDo it.\n");
         check("The canary sings.\n", "The canary sings.\n");

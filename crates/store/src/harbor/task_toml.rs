@@ -40,7 +40,11 @@ pub(crate) fn read_task_toml(root: Table<'_>) -> Option<TaskSettings> {
     let known = ["artifacts", "steps", "multi_step_reward_strategy"];
     let refused = refuse(&root, "", &known);
     root.finish();
-    (schema?, metadata?, package?, source?, refused?);
+    schema?;
+    metadata?;
+    package?;
+    source?;
+    refused?;
     let ((verifier_timeout_sec, verifier_env), environment) = (verifier?, environment?);
     Some(TaskSettings {
         workdir: environment.workdir,
@@ -80,7 +84,8 @@ fn refuse(table: &Table<'_>, prefix: &str, keys: &[&'static str]) -> Option<()> 
         if table.get(key).is_some() {
             none_given = false;
             let message = format!("Harbor's key `{prefix}{key}` is not supported by this version");
-            let remedy = "remove it, or leave this task out: without it the task means something else";
+            let remedy =
+                "remove it, or leave this task out: without it the task means something else";
             table.problem_at_key(key, message, remedy);
         }
     }
@@ -103,7 +108,9 @@ fn read_verifier(value: &Value<'_>) -> Option<(f64, BTreeMap<String, String>)> {
     let mode = table.opt("environment_mode", |value| {
         let mode = value.text()?;
         if mode != "shared" {
-            let message = format!("Harbor's `verifier.environment_mode = \"{mode}\"` is not supported by this version");
+            let message = format!(
+                "Harbor's `verifier.environment_mode = \"{mode}\"` is not supported by this version"
+            );
             value.problem(message, "write \"shared\" or leave the task out");
         }
         (mode == "shared").then_some(())
@@ -111,7 +118,8 @@ fn read_verifier(value: &Value<'_>) -> Option<(f64, BTreeMap<String, String>)> {
     let known = ["user", "environment", "collect", "network_mode", "allowed_hosts"];
     let refused = refuse(&table, "verifier.", &known);
     table.finish();
-    (mode?, refused?);
+    mode?;
+    refused?;
     Some((timeout_sec?, env?))
 }
 
@@ -151,7 +159,10 @@ fn read_environment(value: &Value<'_>) -> Option<Environment> {
     let known = ["docker_image", "gpu_types", "tpu", "mcp_servers", "skills_dir", "healthcheck"];
     let refused = refuse(&table, "environment.", &known);
     table.finish();
-    (network?, os?, gpus?, refused?);
+    network?;
+    os?;
+    gpus?;
+    refused?;
     Some(Environment {
         build_timeout_sec: build_timeout_sec?,
         cpus: cpus?,
@@ -192,7 +203,10 @@ fn read_network(table: &Table<'_>) -> Option<()> {
         (Some(mode), _) => {
             let text = mode.text()?;
             if text != "no-network" {
-                mode.problem(format!("network mode `{text}` is not supported by this version"), REMEDY);
+                mode.problem(
+                    format!("network mode `{text}` is not supported by this version"),
+                    REMEDY,
+                );
                 return None;
             }
         }

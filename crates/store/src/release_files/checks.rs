@@ -108,6 +108,7 @@ fn read_check(name: String, value: &Value<'_>) -> Option<Check> {
         return None;
     }
     let table = inner.table(format!("the check `{name}` of kind `{word}`"))?;
+    let table = table.found_below(value);
     let kind = match word.as_str() {
         "fs" => read_fs(&table),
         "diff" => read_diff(&table),

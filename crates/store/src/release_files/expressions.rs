@@ -220,19 +220,13 @@ pub(crate) fn read_expr(value: &Value<'_>) -> Option<Expr> {
             Expr::AtLeast { k: k?, of: of? }
         }
         other => {
-            value.problem(
-                format!("unknown operator `{other}`"),
-                suggest::remedy(other, OPERATORS),
-            );
+            value.problem(format!("unknown operator `{other}`"), suggest::remedy(other, OPERATORS));
             return None;
         }
     })
 }
 
-fn read_each<'s, T>(
-    value: &Value<'s>,
-    read: impl Fn(&Value<'s>) -> Option<T>,
-) -> Option<Vec<T>> {
+fn read_each<'s, T>(value: &Value<'s>, read: impl Fn(&Value<'s>) -> Option<T>) -> Option<Vec<T>> {
     let list = value.list()?;
     if list.is_empty() {
         value.problem("an empty list decides nothing", "name at least one part");

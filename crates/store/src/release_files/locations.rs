@@ -33,7 +33,7 @@ impl Locations {
             if let Some(span) = spans.and_then(|spans| spans.get(path)) {
                 break Some(span.clone());
             }
-            match path.rfind(['.', '[']) {
+            match path.rfind('.') {
                 Some(end) => path = &path[..end],
                 None => break None,
             }

@@ -2,7 +2,9 @@
 
 use domain::{
     ids::{PairId, PersonaId, SuiteId, TaskId},
-    release::{Budget, Check, CompletionRule, Need, Pair, PairEnvironment, Requirement, VerifyMode},
+    release::{
+        Budget, Check, CompletionRule, Need, Pair, PairEnvironment, Requirement, VerifyMode,
+    },
 };
 
 use super::{
@@ -37,8 +39,7 @@ pub(crate) fn read(root: Table<'_>) -> Option<Pair> {
     let knows = root.or("knows", Vec::new(), read_facts);
     let checks = root.or("check", (Vec::new(), true), read_checks);
     let known = checks.as_ref().map_or(&[][..], |(checks, _)| checks);
-    let requirements =
-        root.or("requirement", Vec::new(), |value| read_requirements(value, known));
+    let requirements = root.or("requirement", Vec::new(), |value| read_requirements(value, known));
     root.finish();
     let (checks, complete) = checks?;
     if !complete {

@@ -73,8 +73,7 @@ fn read_patience(value: &Value<'_>) -> Option<Patience> {
 fn read_telling(value: &Value<'_>) -> Option<Telling> {
     let table = value.table("[telling]")?;
     let default = Telling::default();
-    let tells_per_message =
-        table.or("tells_per_message", default.tells_per_message, Value::count);
+    let tells_per_message = table.or("tells_per_message", default.tells_per_message, Value::count);
     let generic_ask =
         table.or("generic_ask", default.generic_ask, |value| value.word(&GENERIC_ASKS));
     let words_max = table.or("max_words", default.words_max, Value::count);
@@ -183,7 +182,6 @@ pub(crate) fn read_facts(value: &Value<'_>) -> Option<Vec<Fact>> {
     let facts: Vec<Fact> = tables
         .into_iter()
         .filter_map(|table| {
-            let table = table.named_by("knows", "topic");
             let topic = table.req("topic", Value::filled_text);
             let say = table.req("say", Value::texts);
             table.finish();

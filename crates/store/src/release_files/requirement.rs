@@ -94,8 +94,8 @@ fn read_tell(value: &Value<'_>) -> Option<Tell> {
     let table = value.table("[requirement.tell]")?;
     let when = table.req("when", read_condition);
     let latest = table.or("latest", Latest::default(), read_latest);
-    let if_presatisfied = table
-        .or("if_presatisfied", IfPresatisfied::default(), |value| value.word(&PRESATISFIED));
+    let if_presatisfied =
+        table.or("if_presatisfied", IfPresatisfied::default(), |value| value.word(&PRESATISFIED));
     let if_previolated =
         table.or("if_previolated", IfPreviolated::default(), |value| value.word(&PREVIOLATED));
     table.finish();

@@ -27,13 +27,17 @@ impl<'t> Sheet<'t> {
     }
 
     /// Parses and hands the root table to `read`; a file with syntax errors is not read any further.
-    pub(crate) fn read<T>(&self, what: &str, read: impl FnOnce(Table<'_>) -> Option<T>) -> Option<T> {
+    pub(crate) fn read<T>(
+        &self,
+        what: &str,
+        read: impl FnOnce(Table<'_>) -> Option<T>,
+    ) -> Option<T> {
         let (root, errors) = DeTable::parse_recoverable(self.text);
         if errors.is_empty() {
             return read(Table {
                 sheet: self,
                 table: root.get_ref(),
-                span: 0..self.text.find('\n').unwrap_or(self.text.len()),
+                span: 0..0,
                 what: what.to_owned(),
                 path: String::new(),
                 asked: RefCell::default(),
@@ -177,6 +181,12 @@ impl<'s> Table<'s> {
         self
     }
 
+    /// Lets its keys be found directly below `value`, without the word of the variant between them.
+    pub(crate) fn found_below(mut self, value: &Value<'_>) -> Self {
+        self.path.clone_from(&value.path);
+        self
+    }
+
     /// Refuses every key that nobody asked for.
     pub(crate) fn finish(self) {
         let asked = self.asked.borrow();
@@ -191,7 +201,8 @@ impl<'s> Table<'s> {
     }
 
     fn value(&self, key: &str, value: &'s Spanned<DeValue<'s>>) -> Value<'s> {
-        let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
+        let path =
+            if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
         self.sheet.remember(&path, value.span());
         Value { sheet: self.sheet, value, name: key.to_owned(), path }
     }
@@ -292,11 +303,10 @@ impl<'s> Value<'s> {
         let DeValue::Array(list) = self.value.get_ref() else {
             return self.wrong("a list in square brackets");
         };
-        let element = |(at, value)| Value {
-            sheet: self.sheet,
-            value,
-            name: self.name.clone(),
-            path: format!("{}[{at}]", self.path),
+        let element = |(at, value): (usize, &'s Spanned<DeValue<'s>>)| {
+            let path = format!("{}.{at}", self.path);
+            self.sheet.remember(&path, value.span());
+            Value { sheet: self.sheet, value, name: self.name.clone(), path }
         };
         Some(list.iter().enumerate().map(element).collect())
     }
@@ -356,6 +366,7 @@ impl<'s> Value<'s> {
                 let (key, value) = table.iter().next()?;
                 let name = key.get_ref().to_string();
                 let path = format!("{}.{name}", self.path);
+                self.sheet.remember(&path, value.span());
                 let value = Value { sheet: self.sheet, value, name: name.clone(), path };
                 Some(Variant::Tagged(name, value))
             }

@@ -47,7 +47,8 @@ impl ReleaseTree {
                 Err(error) => {
                     let path = error.path().map_or(PathBuf::new(), Path::to_owned);
                     let name = relative(root, &path).unwrap_or_else(|| "?".to_owned());
-                    let why = error.io_error().map_or_else(|| error.to_string(), io::Error::to_string);
+                    let why =
+                        error.io_error().map_or_else(|| error.to_string(), io::Error::to_string);
                     problems.add_whole_file(name, why, "make the file readable");
                     continue;
                 }

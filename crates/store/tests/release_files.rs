@@ -1,0 +1,328 @@
+//! Releases as files: the bundled ones load, every slip is named with its place, a lock holds.
+
+mod support;
+
+use std::fs;
+
+use domain::{
+    ids::{CheckId, PairId, PersonaId, RequirementId},
+    release::{Condition, Expr, Sight, lint::NotePath},
+};
+use store::release_files::{LockUse, open_release, open_release_with};
+use support::{bundled, change, tiny};
+
+#[test]
+fn bundled_releases_load() {
+    for name in ["tiny", "starter"] {
+        let loaded = open_release_with(&bundled(name), LockUse::Ignore)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(loaded.release.id.as_str(), name);
+        assert_eq!(loaded.pairs.len(), loaded.release.pairs.len());
+        assert!(loaded.release.personas.contains_key(&PersonaId::new("neutral")));
+        for (id, pair) in &loaded.release.pairs {
+            let files = &loaded.pairs[id];
+            assert!(files.oracle.is_some(), "{id}");
+            assert!(loaded.release.tasks.contains_key(&pair.task), "{id}");
+            assert_eq!(files.saboteurs.len(), pair.requirements.len(), "{id}");
+        }
+    }
+}
+
+#[test]
+fn tiny_is_read_as_it_is_written() {
+    let loaded = open_release(&bundled("tiny")).unwrap();
+    let pair = &loaded.release.pairs[&PairId::new("caretaker--greet")];
+    let requirement = &pair.requirements[0];
+    assert_eq!(requirement.tell.when, Condition::AtHandoff);
+    assert_eq!(requirement.pass.holds, Expr::AtEnd(CheckId::new("note_left")));
+    assert_eq!(requirement.feedback.sight, [Sight::Files]);
+    assert_eq!(requirement.must_say, [["USAGE"], ["greet.sh"]]);
+    assert_eq!(pair.completion.paths, ["/app"]);
+    let task = &loaded.release.tasks[&pair.task];
+    assert!(task.statement.starts_with("`/app/greet.sh` prints"), "{}", task.statement);
+    assert!(task.statement.ends_with("as before."), "{}", task.statement);
+    let environment = &loaded.tasks[&pair.task].environment;
+    let placed: Vec<_> = environment.iter().map(|file| (file.path.as_str(), file.mode)).collect();
+    assert_eq!(placed, [("files/greet.sh", 0o755), ("setup.sh", 0o755)]);
+}
+
+#[test]
+fn notes_are_located() {
+    let loaded = open_release(&bundled("tiny")).unwrap();
+    let pair = || PairId::new("caretaker--greet");
+    let check = |path: NotePath, expect: &str| {
+        let location = loaded.locate(&path);
+        let spot = location.spot.map_or("-".to_owned(), |spot| {
+            format!("{}:{} {}", spot.line, spot.column, spot.snippet)
+        });
+        assert_eq!(format!("{} {spot}", location.file), expect, "{path:?}");
+    };
+    let file = "pairs/caretaker--greet/pair.toml";
+    let usage = || RequirementId::new("usage_note");
+    check(NotePath::Pair(pair(), "budget.turns".into()), &format!("{file} 9:18 6"));
+    check(
+        NotePath::Requirement(pair(), usage(), "must_say.1".into()),
+        &format!("{file} 35:22 \"greet.sh\""),
+    );
+    check(
+        NotePath::Requirement(pair(), usage(), "feedback.restate".into()),
+        &format!("{file} 53:11 ["),
+    );
+    check(
+        NotePath::Requirement(pair(), usage(), "pass.applies_if".into()),
+        &format!("{file} 43:1 [requirement.pass]"),
+    );
+    check(
+        NotePath::Check(pair(), CheckId::new("note_left"), "contains".into()),
+        &format!("{file} 23:67 \"greet\\\\.sh\""),
+    );
+    check(
+        NotePath::Persona(PersonaId::new("caretaker.v1"), "knows.0.say.1".into()),
+        "personas/caretaker.v1.toml 33:3 \"The screen beside the front door runs it.\"",
+    );
+    check(
+        NotePath::Release("canary".into()),
+        "release.toml 5:11 \"pcb-tiny-62c178bb-e2bc-4ec4-8706-695884405c8a\"",
+    );
+}
+
+/// A slip: a file, what stands there, what is put in its place.
+type Slip = (&'static str, &'static str, &'static str);
+
+const PAIR: &str = "pairs/caretaker--greet/pair.toml";
+const PERSONA: &str = "personas/caretaker.v1.toml";
+const TASK: &str = "tasks/greet/task.toml";
+const ORACLE: &str = "pairs/caretaker--greet/oracle.toml";
+
+#[test]
+fn every_slip_is_named_with_its_place() {
+    let slips: &[Slip] = &[
+        ("release.toml", "version =", "vesrion ="),
+        ("release.toml", "\"0.1.0\"", "0.1"),
+        (PERSONA, "family = \"caretaker\"", "family = \"  \""),
+        (PERSONA, "\"files\"]", "\"flies\"]"),
+        (PERSONA, "silent_turns     = 2", "silent_turns     = -2"),
+        (PERSONA, "max_words         = 60", "max_words         = 0"),
+        (PERSONA, "generic_ask       = \"defer\"", "generic_ask       = true"),
+        (PERSONA, "publish = {", "publsh = {"),
+        (PERSONA, "answer = \"refused\"", "answer = \"granted\""),
+        (PERSONA, "answer = \"refused\"", "answer = { granted = { uses = 1 } }"),
+        (PERSONA, "default = \"allowed\"", "default = \"yes\""),
+        (PERSONA, "nudge       = [", "nugde       = ["),
+        (PERSONA, "[patience]", "[patience"),
+        (PERSONA, "id     = \"caretaker.v1\"", "id     = \"caretaker\""),
+        (PAIR, "needs   = []", "needs   = [\"gpu\"]"),
+        (PAIR, "turns          = 6", "truns          = 6"),
+        (PAIR, "turns          = 6", "turns          = \"six\""),
+        (PAIR, "agent_time_sec = 60", "agent_time_sec = inf"),
+        (PAIR, "verify   = \"fresh\"", "verify   = \"new\""),
+        (PAIR, "paths    = [\"/app\"]", "paths    = [\"app\"]"),
+        (PAIR, "fs = {", "judge = {"),
+        (PAIR, "fs = {", "sf = {"),
+        (PAIR, "is = \"present\"", "are = \"present\""),
+        (PAIR, "is = \"present\", contains = \"greet\\\\.sh\"", ""),
+        (
+            PAIR,
+            "{ fs = { path = [\"USAGE\"], is = \"present\", contains = \"greet\\\\.sh\" } }",
+            "\"fs\"",
+        ),
+        (
+            PAIR,
+            "fs = { path = [\"USAGE\"], is = \"present\", contains = \"greet\\\\.sh\" }",
+            "script = { file = \"../x.py\" }",
+        ),
+        (
+            PAIR,
+            "fs = { path = [\"USAGE\"], is = \"present\", contains = \"greet\\\\.sh\" }",
+            "script = { file = \"checks/x.py\" }",
+        ),
+        (
+            PAIR,
+            "fs = { path = [\"USAGE\"], is = \"present\", contains = \"greet\\\\.sh\" }",
+            "test = { run = [], proves = \"regression\" }",
+        ),
+        (PAIR, "is = \"present\"", "is = \"present\", read = \"sometimes\""),
+        (PAIR, "area     = \"delivery\"", "area     = \"delivry\""),
+        (PAIR, "text     = \"Leave", "txet     = \"Leave"),
+        (PAIR, "\"USAGE\", \"greet.sh\"", "\"USAGE\", []"),
+        (PAIR, "when            = \"at_handoff\"", "when            = \"at_hand_off\""),
+        (PAIR, "when            = \"at_handoff\"", "when            = \"holds\""),
+        (PAIR, "when            = \"at_handoff\"", "when            = { asked = true }"),
+        (PAIR, "when            = \"at_handoff\"", "when            = { any = [] }"),
+        (
+            PAIR,
+            "when            = \"at_handoff\"",
+            "when            = { holds = \"note_left\", silent = 1 }",
+        ),
+        (
+            PAIR,
+            "when            = \"at_handoff\"",
+            "when            = { then = { first = \"asked\", nxt = \"asked\" } }",
+        ),
+        (
+            PAIR,
+            "when            = \"at_handoff\"",
+            "when            = { after_share = { of = \"time\", percent = 120 } }",
+        ),
+        (PAIR, "latest          = \"handoff\"", "latest          = 0"),
+        (PAIR, "holds = { at_end = \"note_left\" }", "holds = \"note_left\""),
+        (PAIR, "holds = { at_end = \"note_left\" }", "holds = { at_ned = \"note_left\" }"),
+        (
+            PAIR,
+            "holds = { at_end = \"note_left\" }",
+            "holds = { within = { first = \"a\", then = \"b\" } }",
+        ),
+        (
+            PAIR,
+            "holds = { at_end = \"note_left\" }",
+            "holds = { granted = { class = \"instal\", act = \"x\" } }",
+        ),
+        (ORACLE, "when = \"opening\"", "when = \"openning\""),
+        (ORACLE, "when = { told = \"USAGE\" }", "when = \"told\""),
+        (ORACLE, "{ write = { path = \"USAGE\", text", "{ write = { file = \"USAGE\", text"),
+        (ORACLE, "{ say = \"I left", "{ shout = \"I left"),
+        (TASK, "schema_version = \"1.3\"", "schema_version = \"9.9\""),
+        (TASK, "schema_version = \"1.3\"", "schema_version = \"1.3\"\nversion = \"1.0\""),
+        (TASK, "schema_version = \"1.3\"", "schema_version = \"1.3\"\nartifacts = [\"/x\"]"),
+        (TASK, "timeout_sec = 60.0", "timout_sec = 60.0"),
+        (TASK, "timeout_sec = 30.0", "timeout_sec = -30.0"),
+        (TASK, "timeout_sec = 30.0", "timeout_sec = 30.0\nenvironment_mode = \"separate\""),
+        (TASK, "workdir           = \"/app\"", "workdir           = \"app\""),
+        (TASK, "memory_mb         = 256", "memory_mb         = 256\nmemory = \"2G\""),
+        (TASK, "memory_mb         = 256", "memory = \"2GB\""),
+        (TASK, "cpus              = 1", "cpus              = nan"),
+        (TASK, "cpus              = 1", "gpus              = 1"),
+        (TASK, "cpus              = 1", "docker_image      = \"debian\""),
+        (TASK, "cpus              = 1", "env               = { TOKEN = \"${TOKEN}\" }"),
+        (TASK, "network_mode      = \"no-network\"", "network_mode      = \"public\""),
+        (TASK, "network_mode      = \"no-network\"", ""),
+        (TASK, "network_mode      = \"no-network\"", "allow_internet    = true"),
+        ("tasks/greet/tests/test.sh", "#!/bin/sh\n", "\n"),
+        ("pairs/caretaker--greet/pairs.toml", "", "id = 1"),
+        ("task/greet/task.toml", "", "id = 1"),
+    ];
+    let mut shown = String::new();
+    for (file, from, to) in slips {
+        let copy = tiny();
+        if from.is_empty() {
+            let path = copy.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, to).unwrap();
+        } else {
+            change(copy.path(), file, from, to);
+        }
+        let outcome = match open_release(copy.path()) {
+            Ok(_) => "NO PROBLEM".to_owned(),
+            Err(problems) => problems.to_string(),
+        };
+        shown.push_str(&format!("## {file}: {from:?} -> {to:?}\n{outcome}\n\n"));
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn all_problems_of_all_files_come_at_once() {
+    let copy = tiny();
+    change(copy.path(), "release.toml", "version =", "vesrion =");
+    change(copy.path(), PERSONA, "silent_turns ", "silnt_turns ");
+    change(copy.path(), PAIR, "area     = \"delivery\"", "area     = \"x\"");
+    change(copy.path(), PAIR, "latest          = \"handoff\"", "latest          = \"x\"");
+    change(copy.path(), PAIR, "is = \"present\"", "is = \"x\"");
+    change(copy.path(), TASK, "cpus              = 1", "cpus              = 0");
+    change(copy.path(), ORACLE, "{ say = \"I left", "{ sya = \"I left");
+    fs::remove_file(copy.path().join("tasks/greet/solution/solve.sh")).unwrap();
+    fs::write(copy.path().join("tasks/greet/instruction.md"), [b'a', 0xff]).unwrap();
+    let saboteurs = copy.path().join("pairs/caretaker--greet/saboteurs");
+    fs::rename(saboteurs.join("usage_note.toml"), saboteurs.join("usage_notes.toml")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", copy.path().join("tasks/greet/tests/x")).unwrap();
+    insta::assert_snapshot!(open_release(copy.path()).unwrap_err());
+}
+
+#[test]
+fn a_folder_that_is_no_release_is_named() {
+    let empty = tempfile::tempdir().unwrap();
+    let check = |folder: &std::path::Path, expect: &str| {
+        let shown = open_release(folder).unwrap_err().to_string();
+        assert_eq!(shown.replace(&empty.path().display().to_string(), "DIR"), expect);
+    };
+    check(empty.path(), "release.toml: the file is missing\n  add it");
+    check(
+        &empty.path().join("gone"),
+        "DIR/gone: there is no such folder\n  name a folder that holds a `release.toml`",
+    );
+}
+
+#[test]
+fn a_lock_holds_until_a_file_changes() {
+    let copy = tiny();
+    let unlocked = open_release(copy.path()).unwrap();
+    assert!(!unlocked.release.locked);
+    unlocked.lock.write(copy.path(), &unlocked.release).unwrap();
+    let locked = open_release(copy.path()).unwrap();
+    assert!(locked.release.locked);
+    assert_eq!(locked.release.digest, unlocked.release.digest);
+    assert_eq!(locked.lock, unlocked.lock);
+
+    let check = |tamper: &dyn Fn(), restore: &dyn Fn(), expect: &[&str]| {
+        tamper();
+        let problems = open_release(copy.path()).unwrap_err();
+        let found: Vec<String> = problems
+            .iter()
+            .map(|problem| format!("{}: {}", problem.file, problem.message))
+            .collect();
+        assert_eq!(found, expect);
+        assert_ne!(
+            open_release_with(copy.path(), LockUse::Ignore).unwrap().release.digest,
+            unlocked.release.digest,
+        );
+        restore();
+        assert!(open_release(copy.path()).unwrap().release.locked);
+    };
+    let file = copy.path().join("tasks/greet/tests/test.sh");
+    let text = fs::read(&file).unwrap();
+    let mut longer = text.clone();
+    longer.push(b'\n');
+    check(
+        &|| fs::write(&file, &longer).unwrap(),
+        &|| fs::write(&file, &text).unwrap(),
+        &["tasks/greet/tests/test.sh: the file was changed after locking"],
+    );
+    let extra = copy.path().join("tasks/greet/tests/more.sh");
+    check(
+        &|| fs::write(&extra, "").unwrap(),
+        &|| fs::remove_file(&extra).unwrap(),
+        &["tasks/greet/tests/more.sh: the lock does not know the file"],
+    );
+    let moved = copy.path().join("tasks/greet/tests/moved.sh");
+    let setup = copy.path().join("tasks/greet/environment/files/greet.sh");
+    check(
+        &|| fs::rename(&setup, &moved).unwrap(),
+        &|| fs::rename(&moved, &setup).unwrap(),
+        &[
+            "tasks/greet/environment/files/greet.sh: the lock names a file that is gone",
+            "tasks/greet/tests/moved.sh: the lock does not know the file",
+        ],
+    );
+    let mode = |bits| {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(&setup, fs::Permissions::from_mode(bits)).unwrap();
+    };
+    check(
+        &|| mode(0o644),
+        &|| mode(0o710),
+        &[
+            "tasks/greet/environment/files/greet.sh: the file's executable bit was changed after locking",
+        ],
+    );
+
+    let lock = copy.path().join("release.lock");
+    let text = fs::read_to_string(&lock).unwrap();
+    for (from, to, expect) in [
+        ("digest ", "digest 0", "the digest in the lock is not that of its own lines"),
+        ("pcb-release-lock 1", "pcb-release-lock 2", "the lock cannot be read by this version"),
+    ] {
+        fs::write(&lock, text.replace(from, to)).unwrap();
+        let problems = open_release(copy.path()).unwrap_err();
+        assert_eq!(problems.iter().next().unwrap().message, expect);
+    }
+}
