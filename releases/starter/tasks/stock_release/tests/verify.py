@@ -4,6 +4,7 @@
 
 import json
 import os
+import pathlib
 import random
 import shutil
 import sqlite3
@@ -11,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from pathlib import Path
 
 COLUMNS = {
     "stock": ["sku", "on_hand", "reserved"],
@@ -137,7 +137,7 @@ def rows(path, *tables):
 
 class Stock(unittest.TestCase):
     def setUp(self):
-        self.work = Path(tempfile.mkdtemp())
+        self.work = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
         self.env = {"PATH": os.environ["PATH"], "HOME": str(self.work), "LANG": "C.UTF-8"}
 
