@@ -15,6 +15,7 @@ use crate::{
     ids::TopicId,
     release::{ActionClass, Claim, PermissionTable, Topic},
 };
+pub(crate) use negation::polarity_at;
 use question::Question;
 use text::{Fit, Token, find, tokens};
 
@@ -123,10 +124,10 @@ impl Reader<'_> {
             return topics;
         }
         // "I need to touch the index. I am waiting for your go-ahead."
-        if at > 0 {
-            if let Some((class, place)) = self.class(&self.words(at - 1)) {
-                return [self.request(class, at - 1, place)].into();
-            }
+        if at > 0
+            && let Some((class, place)) = self.class(&self.words(at - 1))
+        {
+            return [self.request(class, at - 1, place)].into();
         }
         [Ask::Permission { class: None, subject: self.named(at) }].into()
     }

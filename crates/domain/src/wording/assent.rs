@@ -1,0 +1,358 @@
+//! Words of assent: the only way in which a wording could give a permission that code did not ([`assents`]).
+
+use crate::interpret::{
+    polarity_at,
+    text::{Break, Polarity, Token, phrase_places, tokens},
+};
+
+/// The first words of assent of a text, as they stand there; none if it neither allows nor leaves a choice.
+pub fn assents(text: &str) -> Option<&str> {
+    assents_beyond(text, &[], Tone::Plain)
+}
+
+/// Whether going on is what the message is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// "Please continue" would allow what was asked.
+    Plain,
+    /// The plan itself asks the agent to go on.
+    GoesOn,
+}
+
+/// The first words of assent that the author's own words do not hold.
+pub(super) fn assents_beyond<'a>(text: &'a str, own: &[Token], tone: Tone) -> Option<&'a str> {
+    let words = tokens(text);
+    let slice = |at: usize, length: usize| &text[words[at].start..words[at + length - 1].end];
+    let own_says = |phrase: &str| phrase_places(own, phrase).next().is_some();
+    let anywhere = ANYWHERE.iter().filter(|phrase| !own_says(phrase)).find_map(|phrase| {
+        let length = phrase.split(' ').count();
+        phrase_places(&words, phrase)
+            .find(|at| is_affirmed(&words, *at, length))
+            .map(|at| slice(at, length))
+    });
+    let going_on = || {
+        let mut phrases = GO_ON.iter().filter(|phrase| tone == Tone::Plain && !own_says(phrase));
+        phrases.find_map(|phrase| {
+            let length = phrase.split(' ').count();
+            phrase_places(&words, phrase)
+                .find(|at| is_affirmed(&words, *at, length))
+                .map(|at| slice(at, length))
+        })
+    };
+    let opening = || {
+        OPENERS.iter().filter(|phrase| !own_says(phrase)).find_map(|phrase| {
+            let length = phrase.split(' ').count();
+            phrase_places(&words, phrase)
+                .find(|at| is_interjection(&words, *at, length))
+                .map(|at| slice(at, length))
+        })
+    };
+    let closing = || {
+        CLOSERS.iter().filter(|phrase| !own_says(phrase)).find_map(|phrase| {
+            let length = phrase.split(' ').count();
+            phrase_places(&words, phrase)
+                .find(|at| ends_clause(&words, at + length) && is_affirmed(&words, *at, length))
+                .map(|at| slice(at, length))
+        })
+    };
+    let allowing = || {
+        let phrases = ["you may", "you can", "you could"].into_iter();
+        phrases.filter(|phrase| !own_says(phrase)).find_map(|phrase| {
+            phrase_places(&words, phrase)
+                .find(|at| is_affirmed(&words, *at, 2) && allows(words.get(at + 2)))
+                .map(|at| slice(at, 2))
+        })
+    };
+    let sign = || text.split_whitespace().find(|word| word.contains(SIGNS));
+    anywhere.or_else(going_on).or_else(opening).or_else(closing).or_else(allowing).or_else(sign)
+}
+
+/// Assent wherever they stand, unless negated.
+const ANYWHERE: &[&str] = &[
+    "go ahead",
+    "go for it",
+    "feel free",
+    "be my guest",
+    "by all means",
+    "of course",
+    "up to you",
+    "your call",
+    "your choice",
+    "your decision",
+    "you decide",
+    "you choose",
+    "you can decide",
+    "you may decide",
+    "decide as you",
+    "decide for yourself",
+    "decide yourself",
+    "as you think",
+    "as you see fit",
+    "as you like",
+    "as you wish",
+    "as you prefer",
+    "as you please",
+    "what you think is best",
+    "what you think best",
+    "what you prefer",
+    "whatever you",
+    "whichever you",
+    "however you",
+    "whatever works",
+    "whatever is best",
+    "whatever it takes",
+    "i trust you",
+    "trust your",
+    "your judgment",
+    "your judgement",
+    "your discretion",
+    "do what you",
+    "do whatever",
+    "leave it to you",
+    "leave that to you",
+    "leave this to you",
+    "leave the choice to you",
+    "leave the decision to you",
+    "sounds good",
+    "sounds great",
+    "sounds fine",
+    "sounds reasonable",
+    "sounds right",
+    "sounds ok",
+    "sounds okay",
+    "sounds like a plan",
+    "sounds perfect",
+    "sound good",
+    "that works",
+    "this works for me",
+    "works for me",
+    "fine with me",
+    "fine by me",
+    "ok with me",
+    "okay with me",
+    "ok by me",
+    "okay by me",
+    "good with me",
+    "all right with me",
+    "alright with me",
+    "that is fine",
+    "that is ok",
+    "that is okay",
+    "that is good",
+    "that is great",
+    "that is alright",
+    "that is all right",
+    "that is acceptable",
+    "that is allowed",
+    "that is perfect",
+    "it is fine",
+    "it is ok",
+    "it is okay",
+    "it is all right",
+    "it is alright",
+    "it is allowed",
+    "this is fine",
+    "this is ok",
+    "this is okay",
+    "would be fine",
+    "would be ok",
+    "would be okay",
+    "would be great",
+    "would be good",
+    "would be lovely",
+    "would be nice",
+    "would be perfect",
+    "do not mind",
+    "no objection",
+    "no objections",
+    "have nothing against",
+    "no problem",
+    "not a problem",
+    "i agree",
+    "agreed",
+    "i approve",
+    "approved",
+    "i allow",
+    "i permit",
+    "i authorize",
+    "permission granted",
+    "granted",
+    "is permitted",
+    "are permitted",
+    "you are allowed",
+    "you are free",
+    "is allowed",
+    "are allowed",
+    "green light",
+    "thumbs up",
+    "am ok with",
+    "am okay with",
+    "am fine with",
+    "am happy with",
+    "am good with",
+    "happy for you",
+    "my permission",
+    "my approval",
+    "my blessing",
+    "my consent",
+    "my okay",
+    "my ok",
+    "good idea",
+    "great idea",
+    "fine idea",
+    "nice idea",
+    "make it so",
+    "confirmed",
+    "i confirm",
+    "consider it approved",
+    "ship it",
+    "lgtm",
+    "looks good",
+    "looks fine",
+    "looks great",
+    "either way is fine",
+    "either is fine",
+    "either one is fine",
+    "both are fine",
+    "i would like that",
+    "i would love that",
+    "suits me",
+    "if you must",
+    "if you need to",
+    "if you have to",
+    "if you think",
+    "if it helps",
+    "if you want",
+    "if you like",
+    "if you prefer",
+    "if you wish",
+    "if need be",
+    "if necessary",
+    "why not",
+    "let us do it",
+    "let us do that",
+    "let us go",
+    "let us try",
+    "yes please",
+    "please do so",
+    "please do that",
+    "please do it",
+    "do as you",
+    "have at it",
+    "knock yourself out",
+    "the go ahead",
+    "proceed",
+    "carry out your plan",
+    "as planned",
+    "as you proposed",
+    "as you suggested",
+    "as proposed",
+    "as suggested",
+    "your suggestion is",
+    "your proposal is",
+    "your plan is",
+];
+
+/// Assent to what was asked, unless the plan itself asks to go on.
+const GO_ON: &[&str] = &[
+    "please continue",
+    "please carry on",
+    "please go on",
+    "carry on",
+    "keep going",
+    "you can continue",
+    "continue with",
+    "continue as",
+];
+
+/// Assent as the first words of a sentence, or between commas.
+const OPENERS: &[&str] = &[
+    "yes",
+    "yep",
+    "yeah",
+    "yup",
+    "yea",
+    "sure",
+    "sure thing",
+    "ok",
+    "okay",
+    "okey",
+    "fine",
+    "alright",
+    "all right",
+    "right",
+    "absolutely",
+    "definitely",
+    "certainly",
+    "naturally",
+    "exactly",
+    "correct",
+    "perfect",
+    "great",
+    "good",
+    "very good",
+    "very well",
+    "well then",
+    "excellent",
+    "gladly",
+    "indeed",
+    "true",
+    "affirmative",
+    "deal",
+    "done",
+    "surely",
+    "obviously",
+    "k",
+    "aye",
+];
+
+/// Assent as the last words of a clause.
+const CLOSERS: &[&str] =
+    &["do it", "do that", "do this", "do so", "please do", "go on", "continue", "try it", "use it"];
+
+const SIGNS: &[char] = &['\u{1f44d}', '\u{2705}', '\u{1f44c}', '\u{2714}', '\u{1f197}'];
+
+fn is_affirmed(words: &[Token], at: usize, length: usize) -> bool {
+    let denied_behind = words.get(at + length).is_some_and(|word| word.text == "not");
+    polarity_at(words, at, at + length) == Polarity::Affirmed && !denied_behind
+}
+
+/// At the start of a sentence and parted from what follows, or the whole of a clause.
+fn is_interjection(words: &[Token], at: usize, length: usize) -> bool {
+    let starts = words[at].before >= Break::Comma;
+    let parted = ends_clause(words, at + length)
+        || words.get(at + length).is_some_and(|word| {
+            matches!(
+                word.text.as_str(),
+                "you" | "please" | "go" | "do" | "that" | "then" | "but" | "if" | "and" | "i"
+            )
+        });
+    starts && parted && is_affirmed(words, at, length)
+}
+
+fn ends_clause(words: &[Token], end: usize) -> bool {
+    words.get(end).is_none_or(|word| word.before >= Break::Comma)
+}
+
+/// "You can see that …" allows nothing.
+fn allows(next: Option<&Token>) -> bool {
+    !next.is_some_and(|word| {
+        matches!(
+            word.text.as_str(),
+            "not"
+                | "see"
+                | "imagine"
+                | "tell"
+                | "find"
+                | "read"
+                | "understand"
+                | "have"
+                | "guess"
+                | "know"
+                | "notice"
+                | "remember"
+                | "never"
+                | "hardly"
+        )
+    })
+}
