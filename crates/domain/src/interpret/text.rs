@@ -50,6 +50,16 @@ pub fn list_lines(message: &str) -> u32 {
     u32::try_from(entries.count()).unwrap_or(u32::MAX)
 }
 
+/// The message with fenced and inline code blanked out; quotations stay.
+pub fn without_code(message: &str) -> String {
+    let mut bytes = message.as_bytes().to_vec();
+    blank_fences(message, &mut bytes);
+    let no_fences = into_text(bytes);
+    let mut bytes = no_fences.as_bytes().to_vec();
+    blank_inline_code(&no_fences, &mut bytes);
+    into_text(bytes)
+}
+
 /// Whether a fenced or inline piece of code stands in the message.
 pub fn holds_code(message: &str) -> bool {
     let mut bytes = message.as_bytes().to_vec();
