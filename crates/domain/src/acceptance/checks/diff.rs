@@ -66,10 +66,9 @@ pub(super) fn state_of(
         let strayed = counted.iter().flat_map(|diff| paths(diff)).find(|p| !allowed.matches(p));
         faults.extend(strayed.map(|path| format!("{path} changed")));
     }
-    if let Some(wanted) = pattern(adds.as_deref())? {
-        if line(&counted, added, &wanted).is_none() {
-            faults.push(String::from("no added line fits"));
-        }
+    let wanted = pattern(adds.as_deref())?;
+    if wanted.is_some_and(|wanted| line(&counted, added, &wanted).is_none()) {
+        faults.push(String::from("no added line fits"));
     }
     if let Some(refused) = pattern(adds_none.as_deref())? {
         faults.extend(line(&counted, added, &refused).map(|found| format!("added: {found}")));

@@ -467,7 +467,8 @@ fn positionals<'a>(program: &str, args: &'a [String]) -> impl Iterator<Item = &'
             return false;
         }
         // `cargo +nightly` chooses a toolchain; `make CFLAGS=…` sets a variable.
-        !arg.starts_with('+') && !(matches!(program, "make" | "gmake") && arg.contains('='))
+        let sets_variable = matches!(program, "make" | "gmake") && arg.contains('=');
+        !arg.starts_with('+') && !sets_variable
     })
 }
 
