@@ -5,6 +5,7 @@ mod expand;
 mod remaining;
 mod spec;
 
+pub(crate) use expand::turns_max;
 pub use expand::{PlanError, PlanRequest, Unsuited, excluded_from_opening, expand, limits};
 pub use remaining::{AttemptRecord, AttemptState, Work, WorkKind, remaining, scored};
 pub use spec::{

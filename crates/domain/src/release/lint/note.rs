@@ -1,6 +1,6 @@
 //! What a lint says ([`Note`]), and where ([`NotePath`]).
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 
 use crate::ids::{CheckId, PairId, PersonaId, RequirementId, TaskId};
 
@@ -42,4 +42,41 @@ pub enum NotePath {
     Check(PairId, CheckId, String),
     /// In a requirement of a pair.
     Requirement(PairId, RequirementId, String),
+}
+
+/// Notes while they are taken.
+#[derive(Debug, Default)]
+pub(super) struct Notes(Vec<Note>);
+
+impl Notes {
+    /// Takes down something that keeps the release from being locked.
+    pub(super) fn error(
+        &mut self,
+        path: NotePath,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        self.push(Severity::Error, path, message.into(), remedy.into());
+    }
+
+    /// Takes down something that an author should know.
+    pub(super) fn warning(
+        &mut self,
+        path: NotePath,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        self.push(Severity::Warning, path, message.into(), remedy.into());
+    }
+
+    /// All notes in order of their places, each once.
+    pub(super) fn finish(mut self) -> Vec<Note> {
+        self.0.sort();
+        self.0.dedup();
+        self.0
+    }
+
+    fn push(&mut self, severity: Severity, path: NotePath, message: String, remedy: String) {
+        self.0.push(Note { path, severity, message, remedy });
+    }
 }
