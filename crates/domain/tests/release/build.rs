@@ -133,10 +133,7 @@ pub fn pair(name: &str) -> Pair {
         permissions: vec![],
         topics: vec![topic("paper", "which paper")],
         knows: vec![],
-        checks: vec![
-            check("note_left", fs("USAGE")),
-            check("commits", exec(ExecKind::Commits)),
-        ],
+        checks: vec![check("note_left", fs("USAGE")), check("commits", exec(ExecKind::Commits))],
         requirements: vec![
             requirement("note", "usage note", Expr::AtEnd(id("note_left"))),
             requirement("quiet", "history", Expr::Never(id("commits"))),

@@ -195,7 +195,7 @@ fn what_remains_follows_from_what_became_of_the_attempts() {
     let simulator = AttemptState::Ended { remedy: Rerun, simulator: true };
     let check = |states: &[(AttemptState, bool, u32)], expect: &str| {
         let planned = plan(&release(), |_| {}).unwrap();
-        let attempts: Vec<AttemptRecord> = states
+        let mut attempts: Vec<AttemptRecord> = states
             .iter()
             .zip(1..)
             .map(|((state, sealed, regrades), attempt)| AttemptRecord {
@@ -206,8 +206,8 @@ fn what_remains_follows_from_what_became_of_the_attempts() {
                 sealed: *sealed,
                 regrades: *regrades,
             })
-            .rev()
             .collect();
+        attempts.reverse();
         let work = remaining(&planned, &attempts);
         let shown: Vec<String> = work
             .iter()

@@ -130,8 +130,7 @@ fn a_run_is_counted() {
         facts.pair = PairId::new(pair);
         facts.attempt = Attempt(attempt);
         facts.ending = ending;
-        facts.completion =
-            Some(CompletionOutcome::Rewards(vec![("reward".into(), completed)]));
+        facts.completion = Some(CompletionOutcome::Rewards(vec![("reward".into(), completed)]));
         facts.load.turns = 3;
         facts.load.tokens = (pair == "house").then_some(10);
         facts.derive()
@@ -223,9 +222,9 @@ fn check_adds_up(arm: Arm, results: &[SessionResult]) {
     assert!(score.completed_valid.count <= score.completion.count);
     assert!(score.upper_bound.count <= 9);
     for result in results {
-        let joint = result.joint.unwrap_or(
-            result.completed == Some(true) && result.within_budget && result.valid,
-        );
+        let joint = result
+            .joint
+            .unwrap_or(result.completed == Some(true) && result.within_budget && result.valid);
         assert_eq!(joint, result.class == Class::JointPass);
     }
 }

@@ -11,11 +11,16 @@ use super::{
     note::Notes,
     wordings::{levels, utterances},
 };
-use crate::{ids::RequirementId, interpret::text::find_term, release::Binds};
+use crate::{
+    ids::RequirementId,
+    interpret::text::{Fit, Token, find, tokens},
+    release::Binds,
+};
 
 /// Every text that can be said while a requirement is hidden, against what it hides.
 pub(super) fn pair(scope: &Scope<'_>, notes: &mut Notes) {
     let spoken = spoken(scope);
+    let statement = tokens(&scope.task.statement);
     for requirement in &scope.pair.requirements {
         if requirement.is_told_at_opening() {
             continue;
@@ -29,11 +34,12 @@ pub(super) fn pair(scope: &Scope<'_>, notes: &mut Notes) {
         }
         for (index, term) in requirement.hide.iter().enumerate() {
             let path = scope.at(requirement, format!("hide.{index}"));
-            if term.trim().is_empty() {
-                notes.error(path, "the term is empty", "write it, or remove it");
+            let wanted = tokens(term);
+            if wanted.is_empty() {
+                notes.error(path, format!("`{term}` holds no word"), "write one, or remove it");
                 continue;
             }
-            if find_term(&scope.task.statement, term).is_some() {
+            if find(&statement, &wanted, Fit::Inflected).next().is_some() {
                 notes.warning(
                     path,
                     format!("`{term}` stands in the task's own statement, so it hides nothing"),
@@ -42,7 +48,9 @@ pub(super) fn pair(scope: &Scope<'_>, notes: &mut Notes) {
                 continue;
             }
             for text in spoken.iter().filter(|text| text.owner != Some(&requirement.id)) {
-                if let Some(found) = find_term(text.text, term) {
+                if let Some(start) = find(&text.words, &wanted, Fit::Inflected).next() {
+                    let last = &text.words[start + wanted.len() - 1];
+                    let found = &text.text[text.words[start].start..last.end];
                     notes.error(
                         text.path.clone(),
                         format!(
@@ -75,6 +83,7 @@ fn from_start(scope: &Scope<'_>, notes: &mut Notes) {
 /// A text with its place and the requirement whose own it is.
 struct Spoken<'a> {
     text: &'a str,
+    words: Vec<Token>,
     path: NotePath,
     owner: Option<&'a RequirementId>,
 }
@@ -83,7 +92,8 @@ fn spoken<'a>(scope: &'a Scope<'_>) -> Vec<Spoken<'a>> {
     let mut all = Vec::new();
     let persona = scope.persona;
     let at = |key: String| NotePath::Persona(persona.id.clone(), key);
-    let mut free = |text: &'a str, path| all.push(Spoken { text, path, owner: None });
+    let mut free =
+        |text: &'a str, path| all.push(Spoken { text, words: tokens(text), path, owner: None });
     free(&persona.role, at("role".to_string()));
     free(&persona.card, at("card".to_string()));
     for (act, list) in utterances(&persona.utterances) {
@@ -105,7 +115,7 @@ fn spoken<'a>(scope: &'a Scope<'_>) -> Vec<Spoken<'a>> {
     for requirement in &scope.pair.requirements {
         let mut owned = |text: &'a str, key: String| {
             let path = scope.at(requirement, key);
-            all.push(Spoken { text, path, owner: Some(&requirement.id) });
+            all.push(Spoken { text, words: tokens(text), path, owner: Some(&requirement.id) });
         };
         owned(&requirement.because, "because".to_string());
         for (index, text) in requirement.say.iter().enumerate() {

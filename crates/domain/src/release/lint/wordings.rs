@@ -8,7 +8,7 @@ use alloc::{
 
 use super::{NotePath, Scope, note::Notes};
 use crate::{
-    interpret::text::{holds, words},
+    interpret::text::{holds, phrase_places, tokens, words},
     release::{FeedbackLevel, Persona, Requirement, Utterances},
     wording::assents,
 };
@@ -204,11 +204,17 @@ fn enough(list: &[String], at: impl Fn(&str) -> NotePath, notes: &mut Notes) {
 
 /// A telling does not say how much is still to come, unless the requirement itself speaks so.
 fn counts_nothing(text: &str, public: &str, path: NotePath, notes: &mut Notes) {
-    let numeral = words(text)
-        .find(|word| word.chars().all(|c| c.is_ascii_digit() || ".,;:!?".contains(c)))
-        .filter(|word| !words(public).any(|other| other == *word));
-    let counting =
-        COUNTING.into_iter().chain(NUMERALS).find(|word| holds(text, word) && !holds(public, word));
+    let said = tokens(text);
+    let public = tokens(public);
+    let is_public = |word: &str| phrase_places(&public, word).next().is_some();
+    let counting = COUNTING
+        .into_iter()
+        .chain(NUMERALS)
+        .find(|word| phrase_places(&said, word).next().is_some() && !is_public(word));
+    let numeral = said
+        .iter()
+        .map(|token| token.text.as_str())
+        .find(|word| word.chars().all(|letter| letter.is_ascii_digit()) && !is_public(word));
     if let Some(word) = counting.or(numeral) {
         notes.error(
             path,
