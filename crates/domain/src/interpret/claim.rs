@@ -39,7 +39,7 @@ pub(super) fn quits(prose: &str) -> bool {
     sentences(prose).iter().any(|sentence| {
         let words = tokens(sentence);
         !sentence.ends_with('?')
-            && !words.iter().any(|word| CONDITIONS.contains(&word.text.as_str()))
+            && !words.iter().any(|word| WAITING.contains(&word.text.as_str()))
             && QUITS.iter().any(|phrase| {
                 phrase_places(&words, phrase).any(|at| {
                     let is_kept = words[..at].iter().rev().take(4).any(|word| {
@@ -50,6 +50,9 @@ pub(super) fn quits(prose: &str) -> bool {
             })
     })
 }
+
+/// Words by which the agent waits for something instead of giving up.
+const WAITING: &[&str] = &["if", "once", "when", "until", "unless", "before", "without"];
 
 const DONE: &[&str] = &[
     "is done",

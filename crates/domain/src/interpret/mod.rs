@@ -15,7 +15,7 @@ use crate::{
     ids::TopicId,
     release::{ActionClass, Claim, PermissionTable, Topic},
 };
-pub(crate) use negation::polarity_at;
+pub(crate) use negation::polarity_in_clause;
 use question::Question;
 use text::{Fit, Token, find, tokens};
 

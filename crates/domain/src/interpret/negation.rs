@@ -33,9 +33,25 @@ pub fn polarity(text: &str, literal: &str) -> Vec<Polarity> {
         .collect()
 }
 
-/// How the words from `start` to `end` stand among the others.
+/// How the words from `start` to `end` stand among the others, negations over a list of short entries counted.
 pub(crate) fn polarity_at(words: &[Token], start: usize, end: usize) -> Polarity {
-    let before = negations_before(words, start);
+    judge(words, start, end, Scope::List)
+}
+
+/// The same between two commas alone.
+pub(crate) fn polarity_in_clause(words: &[Token], start: usize, end: usize) -> Polarity {
+    judge(words, start, end, Scope::Clause)
+}
+
+/// How far a negation is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Clause,
+    List,
+}
+
+fn judge(words: &[Token], start: usize, end: usize, scope: Scope) -> Polarity {
+    let before = negations_before(words, start, scope);
     let after = u32::from(is_negated_after(words, end));
     if (before + after) % 2 == 1 { Polarity::Negated } else { Polarity::Affirmed }
 }
@@ -49,23 +65,15 @@ const TURNS: &[&str] = &[
 /// A negation reaches over six words and over a list of short entries, not into another clause.
 const REACH: usize = 6;
 
-fn negations_before(words: &[Token], start: usize) -> u32 {
+fn negations_before(words: &[Token], start: usize, scope: Scope) -> u32 {
     let mut found = 0;
     let mut segment_end = start;
     let mut at = start;
     while at > 0 {
         match words[at].before {
             Break::Sentence | Break::Clause => break,
-            Break::Comma => {
-                let joined = words[at..segment_end]
-                    .iter()
-                    .filter(|word| !matches!(word.text.as_str(), "and" | "or" | "nor"))
-                    .count();
-                if joined > 2 {
-                    break;
-                }
-                segment_end = at;
-            }
+            Break::Comma if scope == Scope::Clause || !is_short_entry(words, at) => break,
+            Break::Comma => segment_end = at,
             Break::None => {}
         }
         at -= 1;
@@ -82,6 +90,16 @@ fn negations_before(words: &[Token], start: usize) -> u32 {
         }
     }
     found
+}
+
+/// Whether what follows the comma is an entry of a list: at most two words, or what "or" adds.
+fn is_short_entry(words: &[Token], comma: usize) -> bool {
+    if matches!(words[comma].text.as_str(), "or" | "nor") {
+        return true;
+    }
+    let behind = words[comma + 1..].iter().take_while(|word| word.before == Break::None);
+    let entry = core::iter::once(&words[comma]).chain(behind);
+    entry.filter(|word| word.text != "and").count() <= 2
 }
 
 fn is_subject(word: &str) -> bool {

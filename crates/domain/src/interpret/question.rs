@@ -71,7 +71,16 @@ pub(super) fn is_about_this_work(words: &[Token]) -> bool {
 
 /// Whether the words speak of the agent's own act: "should I", "want me to", "if I may".
 pub(super) fn is_own_act(words: &[Token]) -> bool {
-    find_phrase(words, OWN_ACT).is_some()
+    stands_unasked(words, OWN_ACT)
+}
+
+/// Whether one of the phrases stands there without "how", "which" or the like before it.
+fn stands_unasked(words: &[Token], phrases: &[&str]) -> bool {
+    phrases.iter().any(|phrase| phrase_places(words, phrase).any(|at| !is_asked(words, at)))
+}
+
+fn is_asked(words: &[Token], at: usize) -> bool {
+    words[..at].iter().rev().take(6).any(|word| ASKING.contains(&word.text.as_str()))
 }
 
 /// Questions that only look like a request for permission.
@@ -237,13 +246,11 @@ fn asks_permission(words: &[Token], marked: bool) -> bool {
     any_mark.chain(if_marked).filter(|(_, counts)| *counts).any(|(phrase, _)| {
         let length = phrase.split(' ').count();
         phrase_places(words, phrase).any(|at| {
-            let is_wish =
-                words[..at].iter().rev().take(6).any(|w| ASKING.contains(&w.text.as_str()));
             let asks_which = words[at + length..]
                 .iter()
                 .take(2)
                 .any(|word| ASKING.contains(&word.text.as_str()));
-            !is_wish
+            !is_asked(words, at)
                 && !asks_which
                 && polarity_at(words, at, at + length) == Polarity::Affirmed
                 && !got_it_already(words, at)
@@ -366,9 +373,7 @@ const UNMARKED_OFFERS: &[&str] = &[
 
 fn is_offer(words: &[Token], marked: bool) -> bool {
     find_phrase(words, UNMARKED_OFFERS).is_some() && !marked
-        || marked
-            && (find_phrase(words, OFFERS_TO_GO_ON).is_some()
-                || find_phrase(words, OFFERS).is_some())
+        || marked && (stands_unasked(words, OFFERS_TO_GO_ON) || stands_unasked(words, OFFERS))
 }
 
 const COURTESIES: &[&str] = &[

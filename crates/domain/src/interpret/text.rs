@@ -70,14 +70,24 @@ pub fn holds_code(message: &str) -> bool {
 
 /// Whether the text holds the literal word for word: without case, on word boundaries, hyphen and space alike.
 pub fn holds(text: &str, literal: &str) -> bool {
-    find(&tokens(text), &tokens(literal), Fit::Exact).next().is_some()
+    // Bare punctuation has no words to be found by.
+    let bare = !literal.chars().any(char::is_alphanumeric);
+    bare && text.contains(literal.trim())
+        || find(&tokens(text), &tokens(literal), Fit::Exact).next().is_some()
 }
 
-/// The words of the text that are the term or a form of it (`install` is found in "installing").
+/// The words of the text that are the term or a form of it: `install` is found in "installing" and "install.sh".
 pub fn find_term<'a>(text: &'a str, term: &str) -> Option<&'a str> {
     let in_text = tokens(text);
     let term = tokens(term);
-    let start = find(&in_text, &term, Fit::Inflected).next()?;
+    let whole = find(&in_text, &term, Fit::Inflected).next();
+    let inside = || match term.as_slice() {
+        [only] => in_text
+            .iter()
+            .position(|word| word.text.split(['.', '_']).any(|part| is_form_of(part, &only.text))),
+        _ => None,
+    };
+    let start = whole.or_else(inside)?;
     let end = start + term.len() - 1;
     Some(&text[in_text[start].start..in_text[end].end])
 }
@@ -261,8 +271,10 @@ pub(super) fn sentence_ranges(text: &str) -> Vec<Range<usize>> {
         }
         let from = start.max(line_start);
         for (offset, c) in text[from..line_start + line.len()].char_indices() {
-            if ends_sentence(text, from + offset, c) {
-                let end = from + offset + c.len_utf8();
+            if from + offset >= start && ends_sentence(text, from + offset, c) {
+                let mark = from + offset + c.len_utf8();
+                let after = text[mark..].trim_start_matches(CLOSERS);
+                let end = text.len() - after.len();
                 push_range(text, start..end, &mut found);
                 start = end;
             }
@@ -315,11 +327,14 @@ fn push_range(text: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
     }
 }
 
+/// Marks that may close behind the end of a sentence and belong to it.
+const CLOSERS: [char; 5] = [')', ']', '"', '\'', '\u{201d}'];
+
 fn ends_sentence(text: &str, at: usize, c: char) -> bool {
     if !matches!(c, '.' | '?' | '!' | '\u{2026}' | '\u{3002}' | '\u{ff1f}' | '\u{ff01}') {
         return false;
     }
-    let after = text[at + c.len_utf8()..].trim_start_matches([')', ']', '"', '\'', '\u{201d}']);
+    let after = text[at + c.len_utf8()..].trim_start_matches(CLOSERS);
     if !after.chars().next().is_none_or(char::is_whitespace) {
         return false;
     }

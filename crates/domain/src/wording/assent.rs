@@ -1,7 +1,7 @@
 //! Words of assent: the only way in which a wording could give a permission that code did not ([`assents`]).
 
 use crate::interpret::{
-    polarity_at,
+    polarity_in_clause,
     text::{Break, Polarity, Token, phrase_places, tokens},
 };
 
@@ -22,49 +22,24 @@ pub(super) enum Tone {
 /// The first words of assent that the author's own words do not hold.
 pub(super) fn assents_beyond<'a>(text: &'a str, own: &[Token], tone: Tone) -> Option<&'a str> {
     let words = tokens(text);
-    let slice = |at: usize, length: usize| &text[words[at].start..words[at + length - 1].end];
-    let own_says = |phrase: &str| phrase_places(own, phrase).next().is_some();
-    let anywhere = ANYWHERE.iter().filter(|phrase| !own_says(phrase)).find_map(|phrase| {
-        let length = phrase.split(' ').count();
-        phrase_places(&words, phrase)
-            .find(|at| is_affirmed(&words, *at, length))
-            .map(|at| slice(at, length))
-    });
-    let going_on = || {
-        let mut phrases = GO_ON.iter().filter(|phrase| tone == Tone::Plain && !own_says(phrase));
-        phrases.find_map(|phrase| {
+    let first = |phrases: &[&str], counts: &dyn Fn(usize, usize) -> bool| {
+        let foreign = phrases.iter().filter(|phrase| phrase_places(own, phrase).next().is_none());
+        foreign.into_iter().find_map(|phrase| {
             let length = phrase.split(' ').count();
             phrase_places(&words, phrase)
-                .find(|at| is_affirmed(&words, *at, length))
-                .map(|at| slice(at, length))
+                .find(|at| counts(*at, *at + length) && is_affirmed(&words, *at, *at + length))
+                .map(|at| &text[words[at].start..words[at + length - 1].end])
         })
     };
-    let opening = || {
-        OPENERS.iter().filter(|phrase| !own_says(phrase)).find_map(|phrase| {
-            let length = phrase.split(' ').count();
-            phrase_places(&words, phrase)
-                .find(|at| is_interjection(&words, *at, length))
-                .map(|at| slice(at, length))
-        })
-    };
-    let closing = || {
-        CLOSERS.iter().filter(|phrase| !own_says(phrase)).find_map(|phrase| {
-            let length = phrase.split(' ').count();
-            phrase_places(&words, phrase)
-                .find(|at| ends_clause(&words, at + length) && is_affirmed(&words, *at, length))
-                .map(|at| slice(at, length))
-        })
-    };
-    let allowing = || {
-        let phrases = ["you may", "you can", "you could"].into_iter();
-        phrases.filter(|phrase| !own_says(phrase)).find_map(|phrase| {
-            phrase_places(&words, phrase)
-                .find(|at| is_affirmed(&words, *at, 2) && allows(words.get(at + 2)))
-                .map(|at| slice(at, 2))
-        })
-    };
-    let sign = || text.split_whitespace().find(|word| word.contains(SIGNS));
-    anywhere.or_else(going_on).or_else(opening).or_else(closing).or_else(allowing).or_else(sign)
+    let (going_on, going_on_at_end): (&[&str], &[&str]) =
+        if tone == Tone::Plain { (GO_ON, GO_ON_CLOSERS) } else { (&[], &[]) };
+    first(ANYWHERE, &|_, _| true)
+        .or_else(|| first(going_on, &|_, _| true))
+        .or_else(|| first(OPENERS, &|at, end| is_interjection(&words, at, end)))
+        .or_else(|| first(CLOSERS, &|_, end| ends_clause(&words, end)))
+        .or_else(|| first(going_on_at_end, &|_, end| ends_clause(&words, end)))
+        .or_else(|| first(ALLOWING, &|_, end| allows(words.get(end))))
+        .or_else(|| text.split_whitespace().find(|word| word.contains(SIGNS)))
 }
 
 /// Assent wherever they stand, unless negated.
@@ -307,27 +282,30 @@ const OPENERS: &[&str] = &[
 ];
 
 /// Assent as the last words of a clause.
-const CLOSERS: &[&str] =
-    &["do it", "do that", "do this", "do so", "please do", "go on", "continue", "try it", "use it"];
+const CLOSERS: &[&str] = &["do it", "do that", "do this", "do so", "please do", "try it", "use it"];
+
+/// The same, unless the plan itself asks to go on.
+const GO_ON_CLOSERS: &[&str] = &["go on", "continue"];
+
+/// Assent by what comes behind them.
+const ALLOWING: &[&str] = &["you may", "you can", "you could"];
 
 const SIGNS: &[char] = &['\u{1f44d}', '\u{2705}', '\u{1f44c}', '\u{2714}', '\u{1f197}'];
 
-fn is_affirmed(words: &[Token], at: usize, length: usize) -> bool {
-    let denied_behind = words.get(at + length).is_some_and(|word| word.text == "not");
-    polarity_at(words, at, at + length) == Polarity::Affirmed && !denied_behind
+fn is_affirmed(words: &[Token], at: usize, end: usize) -> bool {
+    let denied_behind = words.get(end).is_some_and(|word| word.text == "not");
+    polarity_in_clause(words, at, end) == Polarity::Affirmed && !denied_behind
 }
 
-/// At the start of a sentence and parted from what follows, or the whole of a clause.
-fn is_interjection(words: &[Token], at: usize, length: usize) -> bool {
-    let starts = words[at].before >= Break::Comma;
-    let parted = ends_clause(words, at + length)
-        || words.get(at + length).is_some_and(|word| {
-            matches!(
-                word.text.as_str(),
-                "you" | "please" | "go" | "do" | "that" | "then" | "but" | "if" | "and" | "i"
-            )
-        });
-    starts && parted && is_affirmed(words, at, length)
+/// At the start of a clause, and parted from what follows or followed by words that go on to allow.
+fn is_interjection(words: &[Token], at: usize, end: usize) -> bool {
+    let leads_on = words.get(end).is_some_and(|word| {
+        matches!(
+            word.text.as_str(),
+            "you" | "please" | "go" | "do" | "that" | "then" | "but" | "if" | "and" | "i"
+        )
+    });
+    words[at].before >= Break::Comma && (ends_clause(words, end) || leads_on)
 }
 
 fn ends_clause(words: &[Token], end: usize) -> bool {

@@ -18,8 +18,8 @@ use super::{
 use crate::{
     controller::{SpeechAct, TurnPlan, WordingGuard},
     interpret::text::{
-        Fit, Token, code_spans, find, find_term, polarity, prose, quotations, sentences, tokens,
-        words,
+        Fit, Token, code_spans, find, find_term, holds, polarity, prose, quotations, sentences,
+        tokens, words,
     },
 };
 
@@ -147,6 +147,9 @@ impl Says<'_> {
     fn says_any(&self, alternatives: &[String], say: &str) -> bool {
         alternatives.is_empty()
             || alternatives.iter().any(|literal| {
+                if !literal.chars().any(char::is_alphanumeric) {
+                    return holds(self.text, literal);
+                }
                 let wanted = alternatives.iter().flat_map(|other| polarity(say, other));
                 let wanted: Vec<_> = wanted.collect();
                 polarity(self.text, literal).iter().any(|pole| wanted.contains(pole))
@@ -173,7 +176,8 @@ impl Says<'_> {
     }
 
     fn conveys_all(&self, say: &str) -> bool {
-        find(&tokens(self.text), &tokens(say), Fit::Exact).next().is_some()
+        let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        squeeze(self.text).contains(&squeeze(say))
     }
 
     fn refuses(&self) -> bool {
