@@ -1,0 +1,96 @@
+//! Permissions: the answer to a request in words or inside a turn, and the grants that come of it.
+
+use alloc::{string::String, vec, vec::Vec};
+
+use super::{Grant, Ledger};
+use crate::{
+    ids::Turn,
+    release::{ActionClass, Binds, PermissionAnswer, PermissionTable, Requirement},
+};
+
+/// The table's answer for a class.
+pub(super) fn answer(table: &PermissionTable, class: ActionClass) -> PermissionAnswer {
+    table
+        .entries
+        .iter()
+        .find(|entry| entry.class == class)
+        .map_or(table.default, |entry| entry.answer)
+}
+
+/// The grant that a message gives; what is always allowed is granted without bounds.
+pub(super) fn grant(
+    table: &PermissionTable,
+    class: ActionClass,
+    subject: Option<&String>,
+    from: Turn,
+    given_ms: i64,
+) -> Grant {
+    let scope = table.entries.iter().find(|entry| entry.class == class).map(|entry| &entry.scope);
+    match answer(table, class) {
+        PermissionAnswer::Granted { uses, turns } => {
+            let scope = match scope {
+                Some(scope) if !scope.is_empty() => scope.clone(),
+                _ => subject.into_iter().cloned().collect(),
+            };
+            Grant { class, scope, from, uses, turns, given_ms }
+        }
+        PermissionAnswer::Allowed | PermissionAnswer::Refused => {
+            Grant { class, scope: vec![], from, uses: u32::MAX, turns: u32::MAX, given_ms }
+        }
+    }
+}
+
+/// Answers a request inside a turn at once; the user's words come at the turn's end, if at all.
+pub(super) fn allows_now(
+    table: &PermissionTable,
+    class: Option<ActionClass>,
+    is_covered: bool,
+    is_hidden: bool,
+) -> bool {
+    let fixed = class.map_or(table.default, |class| answer(table, class));
+    match fixed {
+        PermissionAnswer::Allowed => true,
+        // A refusal, or the demand to ask first, would disclose by deed what was not told yet.
+        PermissionAnswer::Refused => is_hidden,
+        PermissionAnswer::Granted { .. } => is_covered || is_hidden,
+    }
+}
+
+/// Whether a requirement of the class is untold and binds only when told.
+pub(super) fn is_class_hidden(
+    requirements: &[Requirement],
+    ledger: &Ledger,
+    class: ActionClass,
+) -> bool {
+    requirements.iter().any(|requirement| {
+        requirement.class == Some(class)
+            && requirement.binds == Binds::WhenTold
+            && ledger.told(&requirement.id).is_none()
+    })
+}
+
+/// The place of a live grant that covers the request and has uses left.
+pub(super) fn covering(
+    grants: &[Grant],
+    spent: &[u32],
+    class: ActionClass,
+    subject: Option<&String>,
+    turn: Turn,
+) -> Option<usize> {
+    grants.iter().enumerate().position(|(at, grant)| {
+        let is_live = grant.from <= turn && turn.0 - grant.from.0 < grant.turns;
+        let has_uses = spent.get(at).copied().unwrap_or(0) < grant.uses;
+        let in_scope = grant.scope.is_empty()
+            || subject.is_some_and(|subject| {
+                grant.scope.iter().any(|scope| names(subject, scope))
+            });
+        grant.class == class && is_live && has_uses && in_scope
+    })
+}
+
+/// Whether the subject names what the scope covers, as a whole word.
+fn names(subject: &str, scope: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let words: Vec<&str> = subject.split(|c| !is_part(c)).collect();
+    subject == scope || words.contains(&scope)
+}

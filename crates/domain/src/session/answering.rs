@@ -1,0 +1,339 @@
+//! How an answer changes a session: it must fit its open command, and moves the phase on.
+
+use alloc::{borrow::ToOwned, format, string::String, vec, vec::Vec};
+
+use super::{
+    Answer, Command, IllegalEntry, Phase, Session, TurnStop, Wordsmith,
+    machine::USER_TRIES,
+};
+use crate::{
+    acceptance::{Look, Reading},
+    controller::{DialogueLine, TurnPlan, hands_off},
+    evidence::Missing,
+    fault::{Ending, Flag},
+    ids::{CheckId, CommandId, TopicId, Turn},
+    interpret::{self, Ask},
+    wording::{self, Rejection},
+};
+
+/// With less than this share of its processors an agent that runs out of time is not to blame.
+const CPU_SHARE_MIN_PERCENT: u32 = 90;
+
+impl Session {
+    pub(super) fn apply_answer(
+        &mut self,
+        id: CommandId,
+        answer: &Answer,
+    ) -> Result<(), IllegalEntry> {
+        let place = self.open.iter().position(|(open, _)| *open == id);
+        let command = place.map(|at| self.open[at].1.clone());
+        let fits = command.as_ref().is_some_and(|command| self.fits(command, answer));
+        let (Some(place), Some(command), true) = (place, command, fits) else {
+            return Err(IllegalEntry::Unmatched {
+                answer: format!("{id} {}", answer.name()),
+                open: match self.open.last() {
+                    Some((open, command)) => format!("{open} {}", command.name()),
+                    None => String::from("none"),
+                },
+            });
+        };
+        self.open.remove(place);
+        match answer {
+            Answer::Failed { flag, ending, detail } => {
+                self.fail(&command, *flag, *ending, detail);
+            }
+            Answer::SandboxReady => self.phase = Phase::OpeningAgent,
+            Answer::AgentOpened { identity } => {
+                self.identity = Some(identity.clone());
+                let plan = self.controller.opening(&self.scenario);
+                self.word(plan);
+            }
+            Answer::Worded { text, by, .. } => self.review(text, *by),
+            Answer::TurnEnded { stop, agent_ms } => self.end_turn(*stop, *agent_ms),
+            Answer::PermissionAnswered | Answer::WireBlocked | Answer::Interrupted => {}
+            Answer::Frozen => self.phase = Phase::Capturing,
+            Answer::Captured { .. } => self.take_capture(answer),
+            Answer::Interpreted { topics } => {
+                self.label_questions(topics);
+                self.check_or_conclude();
+            }
+            Answer::Read { readings } => self.take_readings(readings),
+            Answer::Sealed { digest, verifier_tools_changed } => {
+                self.seal = Some(digest.clone());
+                if !verifier_tools_changed.is_empty() {
+                    self.flag(Flag::VerifierToolsChanged, &verifier_tools_changed.join(", "));
+                }
+                self.check_seal();
+            }
+            Answer::CompletionVerified(report) => {
+                self.completion = Some(report.clone());
+                self.close();
+            }
+            Answer::Closed => {
+                if let Phase::Closing(ending) = self.phase {
+                    self.phase = Phase::Over(ending);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fits(&self, command: &Command, answer: &Answer) -> bool {
+        match (command, answer) {
+            (Command::End(_), Answer::Failed { .. }) => false,
+            (_, Answer::Failed { .. })
+            | (Command::PrepareSandbox, Answer::SandboxReady)
+            | (Command::OpenAgent, Answer::AgentOpened { .. })
+            | (Command::Prompt { .. }, Answer::TurnEnded { .. })
+            | (Command::AnswerPermission { .. }, Answer::PermissionAnswered)
+            | (Command::BlockWire, Answer::WireBlocked)
+            | (Command::Interrupt { .. }, Answer::Interrupted)
+            | (Command::Freeze { .. }, Answer::Frozen)
+            | (Command::Capture { .. }, Answer::Captured { .. })
+            | (Command::Interpret { .. }, Answer::Interpreted { .. })
+            | (Command::Seal, Answer::Sealed { .. })
+            | (Command::VerifyCompletion, Answer::CompletionVerified(_))
+            | (Command::End(_), Answer::Closed) => true,
+            // After the user's tries the template is the machine's own.
+            (Command::Word { nth, .. }, Answer::Worded { by, .. }) => {
+                *nth <= USER_TRIES || *by == Wordsmith::Template
+            }
+            (Command::Check { checks, .. }, Answer::Read { readings }) => {
+                let asked = checks.iter().map(|request| &request.check);
+                asked.eq(readings.iter().map(|(check, _)| check))
+            }
+            _ => false,
+        }
+    }
+
+    /// A wording is sent if the pure review has nothing against it.
+    fn review(&mut self, text: &str, by: Wordsmith) {
+        let Phase::Wording { plan, nth, .. } = &self.phase else { return };
+        let rejections = wording::review(text, plan, &self.guard(plan));
+        if rejections.is_empty() {
+            if *nth > USER_TRIES {
+                self.counts.template_fallbacks += 1;
+            }
+            self.phase = Phase::Working { plan: plan.clone(), text: text.to_owned() };
+        } else {
+            self.reject(rejections, by == Wordsmith::Template);
+        }
+    }
+
+    fn reject(&mut self, after: Vec<Rejection>, is_template: bool) {
+        let Phase::Wording { plan, nth, .. } = &self.phase else { return };
+        if is_template {
+            let detail = format!("the template of turn {} was rejected: {after:?}", plan.turn);
+            self.flag(Flag::ControllerBug, &detail);
+            self.finish(Ending::ControllerBug);
+        } else {
+            self.phase = Phase::Wording { plan: plan.clone(), nth: nth + 1, after };
+        }
+    }
+
+    fn end_turn(&mut self, stop: TurnStop, agent_ms: u64) {
+        self.used.agent_ms = self.used.agent_ms.saturating_add(agent_ms);
+        self.counts.turns += 1;
+        self.beside.clear();
+        if let Some(ending) = self.progress.stopping.filter(|ending| !ending.is_graded()) {
+            return self.abandon(ending);
+        }
+        let ending = match (self.progress.stopping, stop) {
+            (Some(ending), _) => Some(ending),
+            (None, TurnStop::Finished) => None,
+            (None, TurnStop::Refused) => Some(Ending::ModelRefusal),
+            (None, TurnStop::Crashed) => Some(Ending::Crash),
+            (None, TurnStop::DeadlinePassed) => Some(Ending::AgentTime),
+            (None, TurnStop::LimitBreached) => Some(Ending::ResourceLimit),
+            (None, TurnStop::Interrupted) => {
+                self.flag(Flag::ChannelFailed, "the turn was interrupted by nobody");
+                return self.abandon(Ending::ChannelFailed);
+            }
+        };
+        let is_answered = matches!(stop, TurnStop::Finished | TurnStop::Refused);
+        if is_answered && !self.progress.is_delivered {
+            self.flag(Flag::ChannelFailed, "a turn ended whose message was never delivered");
+            return self.abandon(Ending::ChannelFailed);
+        }
+        let still_runs = matches!(stop, TurnStop::DeadlinePassed | TurnStop::LimitBreached);
+        if let Some(because) = ending.filter(|_| still_runs && !self.progress.is_interrupted) {
+            self.beside.push_back(Command::Interrupt { because });
+        }
+        self.progress.ending = ending;
+        self.progress.is_followed |= is_answered;
+        self.phase = Phase::Freezing;
+    }
+
+    fn take_capture(&mut self, answer: &Answer) {
+        let Answer::Captured { changed, processes, overflow, limit_hit, cpu_share_percent, .. } =
+            answer
+        else {
+            return;
+        };
+        self.progress.has_changed = *changed > 0;
+        self.progress.has_acted |= *processes > 0;
+        self.progress.is_followed |= *changed > 0 || *processes > 0;
+        self.progress.is_starved =
+            cpu_share_percent.is_some_and(|share| share < CPU_SHARE_MIN_PERCENT);
+        if *overflow {
+            self.flag(Flag::ChannelOverflow, "more events in a turn than a channel holds");
+        }
+        if *overflow || limit_hit.is_some() {
+            self.progress.ending = Some(Ending::ResourceLimit);
+        }
+        self.understand();
+    }
+
+    /// The turn's message is complete: what it means decides which checks are read.
+    fn understand(&mut self) {
+        if self.progress.is_delivered && !self.progress.is_followed {
+            self.withdraw();
+        }
+        let context = interpret::Context {
+            topics: &self.scenario.topics,
+            permissions: &self.scenario.permissions,
+        };
+        let interpretation = interpret::interpret(&self.progress.message, &context);
+        self.counts.words_read +=
+            self.progress.message.split_whitespace().count() as u32;
+        self.counts.questions +=
+            interpretation.asks.iter().filter(|ask| **ask != Ask::Generic).count() as u32;
+        self.counts.permission_requests += interpretation
+            .asks
+            .iter()
+            .filter(|ask| matches!(ask, Ask::Permission { .. }))
+            .count() as u32;
+        if !self.progress.message.is_empty() {
+            let line = DialogueLine::Agent(self.progress.message.clone());
+            self.dialogue.push((self.turn, line));
+        }
+        let has_unknown = interpretation.asks.contains(&Ask::Other);
+        self.progress.interpretation = interpretation;
+        let goes_on = self.progress.ending.is_none();
+        if goes_on && has_unknown && self.scenario.topic_model && !self.scenario.topics.is_empty() {
+            self.phase = Phase::Interpreting;
+        } else {
+            self.check_or_conclude();
+        }
+    }
+
+    fn label_questions(&mut self, labels: &[Option<TopicId>]) {
+        let known = &self.scenario.topics;
+        let unknown =
+            self.progress.interpretation.asks.iter_mut().filter(|ask| **ask == Ask::Other);
+        for (ask, label) in unknown.zip(labels) {
+            if let Some(topic) = label.as_ref().filter(|id| known.iter().any(|t| t.id == **id)) {
+                *ask = Ask::About(topic.clone());
+            }
+        }
+    }
+
+    fn check_or_conclude(&mut self) {
+        let goes_on = self.progress.ending.is_none();
+        self.progress.hands_off = goes_on && hands_off(&self.progress.interpretation);
+        if self.checks_due().is_empty() {
+            self.conclude_turn(vec![]);
+        } else {
+            self.phase = Phase::Checking;
+        }
+    }
+
+    fn take_readings(&mut self, readings: &[(CheckId, Reading)]) {
+        match self.phase {
+            Phase::CheckingSeal(ending) => {
+                self.controller.read_sealed(readings);
+                self.phase = Phase::Verifying(ending);
+            }
+            _ => self.conclude_turn(readings.to_vec()),
+        }
+    }
+
+    fn check_seal(&mut self) {
+        let Some(ending) = self.phase.ending() else { return };
+        self.phase = if self.scenario.checks.is_empty() {
+            Phase::Verifying(ending)
+        } else {
+            Phase::CheckingSeal(ending)
+        };
+    }
+
+    fn close(&mut self) {
+        if let Some(ending) = self.phase.ending() {
+            self.phase = Phase::Closing(ending);
+        }
+    }
+
+    /// What the last message did is taken back, but not what its text was.
+    fn withdraw(&mut self) {
+        self.controller.withdraw(self.turn);
+        let turn = self.turn;
+        self.dialogue.retain(|(opened, _)| *opened != turn);
+        self.progress.is_delivered = false;
+    }
+
+    /// A command that could not be carried out.
+    fn fail(&mut self, command: &Command, flag: Flag, ending: Option<Ending>, detail: &str) {
+        if let (Command::Word { .. }, None) = (command, ending) {
+            return self.reject(vec![Rejection::Empty], false);
+        }
+        self.flag(flag, detail);
+        if matches!(command, Command::Prompt { .. })
+            && self.progress.is_delivered
+            && !self.progress.is_followed
+        {
+            self.withdraw();
+        }
+        match (command, ending) {
+            (_, Some(ending)) => self.fail_with(ending),
+            (Command::PrepareSandbox | Command::OpenAgent, None) => {
+                self.abandon(Ending::PreparationFailed);
+            }
+            (Command::Prompt { .. }, None) => {
+                let stopping = self.progress.stopping.filter(|ending| !ending.is_graded());
+                self.abandon(stopping.unwrap_or(Ending::ChannelFailed));
+            }
+            (Command::Freeze { .. }, None) => self.phase = Phase::Capturing,
+            (Command::Capture { .. }, None) => self.understand(),
+            (Command::Interpret { .. }, None) => self.check_or_conclude(),
+            (Command::Check { look, checks }, None) => {
+                let missing = |check: &CheckId| {
+                    (check.clone(), Reading::Missing(Missing::ChannelMissing))
+                };
+                let readings: Vec<_> =
+                    checks.iter().map(|request| missing(&request.check)).collect();
+                match look {
+                    Look::Turn(_) => self.conclude_turn(readings),
+                    Look::Sealed => self.take_readings(&readings),
+                }
+            }
+            (Command::Seal | Command::VerifyCompletion, None) => self.close(),
+            _ => {}
+        }
+    }
+
+    fn fail_with(&mut self, ending: Ending) {
+        if self.phase.is_verification() || !ending.is_graded() {
+            return self.abandon(ending);
+        }
+        self.open.clear();
+        self.beside.clear();
+        match self.phase {
+            // Of a turn that the agent broke, everything is still taken.
+            Phase::Working { .. } => {
+                self.progress.ending = Some(ending);
+                self.phase = Phase::Freezing;
+            }
+            _ => self.finish(ending),
+        }
+    }
+
+    pub(super) fn guard(&self, plan: &TurnPlan) -> crate::controller::WordingGuard {
+        let dialogue: Vec<DialogueLine> = self.dialogue().cloned().collect();
+        wording::guard(&wording::GuardInput {
+            scenario: &self.scenario,
+            plan,
+            dialogue: &dialogue,
+            told: &|id| self.controller.ledger().told(id).is_some_and(|turn| turn > Turn::BASE),
+        })
+    }
+}
