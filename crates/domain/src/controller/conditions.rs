@@ -65,7 +65,9 @@ impl Scope<'_> {
                     end <= by && within_turns.is_none_or(|turns| end.0 - start.0 <= turns)
                 })
             }
-            leaf => self.turns().take_while(|turn| *turn <= by).any(|turn| self.happens(leaf, turn)),
+            leaf => {
+                self.turns().take_while(|turn| *turn <= by).any(|turn| self.happens(leaf, turn))
+            }
         }
     }
 
@@ -101,9 +103,8 @@ impl Scope<'_> {
                     entry.raised.contains(&turn) && so_far as u64 >= u64::from(*times)
                 })
             }
-            Condition::Silent(n) => record.is_some_and(|record| {
-                record.kind == TurnKind::Idle && record.idle_in_a_row >= *n
-            }),
+            Condition::Silent(n) => record
+                .is_some_and(|record| record.kind == TurnKind::Idle && record.idle_in_a_row >= *n),
             Condition::Granted(class) => {
                 self.history.grants.iter().any(|grant| grant.class == *class && grant.from == turn)
             }
@@ -118,8 +119,11 @@ impl Scope<'_> {
     }
 
     fn asks(&self, record: &TurnRecord) -> bool {
-        let of_topic =
-            self.requirement.topic.as_ref().is_some_and(|topic| record.topics_asked.contains(topic));
+        let of_topic = self
+            .requirement
+            .topic
+            .as_ref()
+            .is_some_and(|topic| record.topics_asked.contains(topic));
         let of_class =
             self.requirement.class.is_some_and(|class| record.classes_asked.contains(&class));
         of_topic || of_class

@@ -132,12 +132,12 @@ impl<'a> Draft<'a> {
 
     pub(super) fn push_tellings(&self, acts: &mut Vec<SpeechAct>) {
         let (praised, told): (Vec<_>, Vec<_>) =
-            self.tells.iter().partition(|(at, _)| self.is_presatisfied(*at));
+            self.tells.iter().copied().partition(|(at, _)| self.is_presatisfied(*at));
         let utterances = &self.scenario.persona.utterances;
         let mut has_led = false;
         for (at, lead) in told {
-            let requirement = &self.scenario.requirements[*at];
-            let leads = *lead == Lead::Own && !has_led;
+            let requirement = &self.scenario.requirements[at];
+            let leads = lead == Lead::Own && !has_led;
             has_led |= leads;
             acts.push(SpeechAct::Tell {
                 requirement: requirement.id.clone(),
@@ -148,7 +148,7 @@ impl<'a> Draft<'a> {
             });
         }
         for (at, _) in praised {
-            let requirement = &self.scenario.requirements[*at];
+            let requirement = &self.scenario.requirements[at];
             acts.push(SpeechAct::Acknowledge {
                 requirement: requirement.id.clone(),
                 lead: self.pick(&utterances.acknowledge, acts.len()),

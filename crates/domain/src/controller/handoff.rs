@@ -77,8 +77,7 @@ pub(super) fn speak_of_violation(draft: &mut Draft<'_>, record: &TurnRecord) {
 /// In the arm of neutral turns a hand-off is answered so often by a request without content.
 pub(super) fn check_again(draft: &Draft<'_>) -> Option<TurnPlan> {
     let so_far = draft.state.checks_again.len() as u64;
-    if draft.scenario.arm != Arm::NeutralTurns
-        || so_far >= u64::from(draft.scenario.neutral_turns)
+    if draft.scenario.arm != Arm::NeutralTurns || so_far >= u64::from(draft.scenario.neutral_turns)
     {
         return None;
     }

@@ -19,7 +19,7 @@ mod turn_plan;
 pub use conditions::{History, first_turn};
 pub use grant::Grant;
 pub use ledger::{Ledger, LedgerEntry, Stage};
-pub use record::{TurnKind, TurnRecord, Used, hands_off, leaves_open};
+pub use record::{TurnKind, TurnRecord, Used, hands_off};
 pub use state::{Controller, EndedTurn};
 pub use turn::Decision;
 pub use turn_plan::{DialogueLine, SpeechAct, TurnPlan, Voice, WordingGuard};

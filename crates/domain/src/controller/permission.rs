@@ -81,9 +81,7 @@ pub(super) fn covering(
         let is_live = grant.from <= turn && turn.0 - grant.from.0 < grant.turns;
         let has_uses = spent.get(at).copied().unwrap_or(0) < grant.uses;
         let in_scope = grant.scope.is_empty()
-            || subject.is_some_and(|subject| {
-                grant.scope.iter().any(|scope| names(subject, scope))
-            });
+            || subject.is_some_and(|subject| grant.scope.iter().any(|scope| names(subject, scope)));
         grant.class == class && is_live && has_uses && in_scope
     })
 }

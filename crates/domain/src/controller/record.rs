@@ -4,8 +4,8 @@ use alloc::{collections::BTreeSet, vec::Vec};
 
 use crate::{
     ids::{CheckId, TopicId, Turn},
-    interpret::{Ask, Interpretation},
-    release::ActionClass,
+    interpret::Interpretation,
+    release::{ActionClass, Claim},
     verdict::Verdict,
 };
 
@@ -63,11 +63,6 @@ pub struct Used {
 /// Whether a message leaves no question open, or claims to be done in spite of one.
 pub fn hands_off(interpretation: &Interpretation) -> bool {
     !interpretation.quits
-        && (!leaves_open(interpretation)
-            || interpretation.claims.contains(&crate::release::Claim::Done))
-}
-
-/// Whether a message leaves a question open; a courtesy question does not.
-pub fn leaves_open(interpretation: &Interpretation) -> bool {
-    interpretation.asks.iter().any(|ask| *ask != Ask::Generic)
+        && (!interpretation.leaves_question_open()
+            || interpretation.claims.contains(&Claim::Done))
 }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     acceptance::{self, Look, Reading, ReadingHistory, Readings, Truth, Window},
     evidence::Permission,
-    ids::{CheckId, RequirementId, Turn},
+    ids::{CheckId, Turn},
     interpret::{Ask, Interpretation},
     release::{ActionClass, Latest},
     session::Scenario,
@@ -174,7 +174,8 @@ impl Controller {
     pub(crate) fn deliver(&mut self, scenario: &Scenario, plan: &TurnPlan, at_ms: i64) {
         for act in &plan.acts {
             match act {
-                SpeechAct::Tell { requirement, .. } | SpeechAct::Acknowledge { requirement, .. } => {
+                SpeechAct::Tell { requirement, .. }
+                | SpeechAct::Acknowledge { requirement, .. } => {
                     self.ledger.mark_told(requirement, plan.turn);
                 }
                 SpeechAct::Correct { requirement, .. } => {
@@ -303,11 +304,6 @@ impl Controller {
             self.ledger.mark_due(at, now);
         }
     }
-
-    /// Words by which a told requirement is told again: those of its telling.
-    pub(super) fn place(scenario: &Scenario, id: &RequirementId) -> Option<usize> {
-        scenario.requirements.iter().position(|requirement| &requirement.id == id)
-    }
 }
 
 impl SpeechAct {
@@ -340,7 +336,7 @@ fn kind(ended: &EndedTurn, has_read_anew: bool) -> TurnKind {
     let has_done = ended.has_acted || ended.has_changed || has_read_anew;
     if ended.is_cut_short || ended.interpretation.quits {
         TurnKind::Stopped
-    } else if !has_done && !record::leaves_open(&ended.interpretation) {
+    } else if !has_done && !ended.interpretation.leaves_question_open() {
         TurnKind::Idle
     } else if record::hands_off(&ended.interpretation) {
         TurnKind::Handoff

@@ -68,11 +68,7 @@ pub(super) fn decide(scenario: &Scenario, state: &Controller) -> Decision {
     say_if_affordable(scenario, record, draft.into_plan())
 }
 
-fn wordless_ending(
-    scenario: &Scenario,
-    state: &Controller,
-    record: &TurnRecord,
-) -> Option<Ending> {
+fn wordless_ending(scenario: &Scenario, state: &Controller, record: &TurnRecord) -> Option<Ending> {
     let limits = &scenario.spec.limits;
     over_budget(limits, &record.used, record.turn, OverBudget::Exceeded)
         .or(record.interpretation.quits.then_some(Ending::Quit))
@@ -190,9 +186,9 @@ fn answer_permissions(draft: &mut Draft<'_>, record: &TurnRecord) {
         let place = draft.permissions.len();
         match class {
             // Without a persona nothing is refused: the neutral user says to go on.
-            None if !scenario.arm.has_persona() => draft.permissions.push(SpeechAct::Continue {
-                say: draft.pick(&utterances.nudge, place),
-            }),
+            None if !scenario.arm.has_persona() => draft
+                .permissions
+                .push(SpeechAct::Continue { say: draft.pick(&utterances.nudge, place) }),
             Some(class) if !is_refused => draft.permissions.push(SpeechAct::Grant {
                 class: *class,
                 subject: subject.clone(),

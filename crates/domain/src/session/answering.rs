@@ -3,17 +3,17 @@
 use alloc::{borrow::ToOwned, format, string::String, vec, vec::Vec};
 
 use super::{
-    Answer, Command, IllegalEntry, Phase, Session, TurnStop, Wordsmith,
-    machine::USER_TRIES,
+    Answer, Command, IllegalEntry, Phase, Session, TurnStop, Wordsmith, machine::USER_TRIES,
 };
 use crate::{
     acceptance::{Look, Reading},
-    controller::{DialogueLine, TurnPlan, hands_off},
+    controller::{DialogueLine, TurnPlan, WordingGuard, hands_off},
     evidence::Missing,
     fault::{Ending, Flag},
-    ids::{CheckId, CommandId, TopicId, Turn},
+    ids::{CheckId, CommandId, TopicId},
     interpret::{self, Ask},
-    wording::{self, Rejection},
+    release::{Requirement, Utterances},
+    wording::{self, GuardInput, Rejection},
 };
 
 /// With less than this share of its processors an agent that runs out of time is not to blame.
@@ -194,15 +194,12 @@ impl Session {
             permissions: &self.scenario.permissions,
         };
         let interpretation = interpret::interpret(&self.progress.message, &context);
-        self.counts.words_read +=
-            self.progress.message.split_whitespace().count() as u32;
+        self.counts.words_read += self.progress.message.split_whitespace().count() as u32;
         self.counts.questions +=
             interpretation.asks.iter().filter(|ask| **ask != Ask::Generic).count() as u32;
-        self.counts.permission_requests += interpretation
-            .asks
-            .iter()
-            .filter(|ask| matches!(ask, Ask::Permission { .. }))
-            .count() as u32;
+        self.counts.permission_requests +=
+            interpretation.asks.iter().filter(|ask| matches!(ask, Ask::Permission { .. })).count()
+                as u32;
         if !self.progress.message.is_empty() {
             let line = DialogueLine::Agent(self.progress.message.clone());
             self.dialogue.push((self.turn, line));
@@ -296,9 +293,8 @@ impl Session {
             (Command::Capture { .. }, None) => self.understand(),
             (Command::Interpret { .. }, None) => self.check_or_conclude(),
             (Command::Check { look, checks }, None) => {
-                let missing = |check: &CheckId| {
-                    (check.clone(), Reading::Missing(Missing::ChannelMissing))
-                };
+                let missing =
+                    |check: &CheckId| (check.clone(), Reading::Missing(Missing::ChannelMissing));
                 let readings: Vec<_> =
                     checks.iter().map(|request| missing(&request.check)).collect();
                 match look {
@@ -327,13 +323,44 @@ impl Session {
         }
     }
 
-    pub(super) fn guard(&self, plan: &TurnPlan) -> crate::controller::WordingGuard {
-        let dialogue: Vec<DialogueLine> = self.dialogue().cloned().collect();
-        wording::guard(&wording::GuardInput {
-            scenario: &self.scenario,
-            plan,
-            dialogue: &dialogue,
-            told: &|id| self.controller.ledger().told(id).is_some_and(|turn| turn > Turn::BASE),
-        })
+    /// What the message must not convey: everything that is hidden and stays hidden with it.
+    pub(super) fn guard(&self, plan: &TurnPlan) -> WordingGuard {
+        let scenario = &self.scenario;
+        let (told, untold): (Vec<&Requirement>, Vec<&Requirement>) = scenario
+            .requirements
+            .iter()
+            .partition(|requirement| self.controller.ledger().told(&requirement.id).is_some());
+        let hidden: Vec<&Requirement> = untold
+            .into_iter()
+            .filter(|requirement| !plan.delivers().any(|id| *id == requirement.id))
+            .collect();
+        let mut public = vec![scenario.statement.as_str()];
+        public.extend(told.iter().flat_map(|told| [told.text.as_str(), told.because.as_str()]));
+        public.extend(utterances(&scenario.persona.utterances));
+        let mut agent = vec![];
+        for line in self.dialogue() {
+            match line {
+                DialogueLine::User(text) => public.push(text),
+                DialogueLine::Agent(text) => agent.push(text.as_str()),
+            }
+        }
+        let input = GuardInput { hidden: &hidden, public: &public, agent: &agent, plan };
+        wording::guard(&input)
     }
+}
+
+fn utterances(words: &Utterances) -> impl Iterator<Item = &str> {
+    [
+        &words.opening,
+        &words.tell,
+        &words.acknowledge,
+        &words.grant,
+        &words.refuse,
+        &words.dont_know,
+        &words.defer,
+        &words.nudge,
+    ]
+    .into_iter()
+    .flatten()
+    .map(String::as_str)
 }

@@ -205,7 +205,10 @@ impl Session {
     }
 
     /// Goes on after everything about a turn is known.
-    pub(super) fn conclude_turn(&mut self, readings: Vec<(crate::ids::CheckId, crate::acceptance::Reading)>) {
+    pub(super) fn conclude_turn(
+        &mut self,
+        readings: Vec<(crate::ids::CheckId, crate::acceptance::Reading)>,
+    ) {
         let ended = self.progress.ended(self.used, readings);
         self.controller.end_turn(&self.scenario, ended);
         if let Some(ending) = self.progress.ending {

@@ -44,8 +44,8 @@ impl Session {
 
     /// Whether words and deeds of the turn still belong to its message.
     fn is_listening(&self, turn: Turn) -> bool {
-        let is_open = self.has_open_turn()
-            || matches!(self.phase, Phase::Freezing | Phase::Capturing);
+        let is_open =
+            self.has_open_turn() || matches!(self.phase, Phase::Freezing | Phase::Capturing);
         is_open && turn == self.progress.turn
     }
 

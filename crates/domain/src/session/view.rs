@@ -75,9 +75,11 @@ impl Session {
     /// What a wording model may know of the person by now.
     pub fn voice(&self) -> Voice {
         let persona = &self.scenario.persona;
-        let told = self.scenario.requirements.iter().filter(|requirement| {
-            self.controller.ledger().told(&requirement.id).is_some()
-        });
+        let told = self
+            .scenario
+            .requirements
+            .iter()
+            .filter(|requirement| self.controller.ledger().told(&requirement.id).is_some());
         Voice {
             role: persona.role.clone(),
             card: persona.card.clone(),
