@@ -63,6 +63,5 @@ pub struct Used {
 /// Whether a message leaves no question open, or claims to be done in spite of one.
 pub fn hands_off(interpretation: &Interpretation) -> bool {
     !interpretation.quits
-        && (!interpretation.leaves_question_open()
-            || interpretation.claims.contains(&Claim::Done))
+        && (!interpretation.leaves_question_open() || interpretation.claims.contains(&Claim::Done))
 }

@@ -79,7 +79,16 @@ fn endings_without_words() {
 fn tokens_block_the_wire_and_interrupt_the_turn() {
     let played = check("tokens 10\nneed a", "agent [tokens=11]: Built.\nends: agent_tokens");
     let names: Vec<&str> = commands(&played);
-    let tail = ["prompt", "block_wire", "interrupt", "freeze", "capture", "seal", "verify_completion", "end"];
+    let tail = [
+        "prompt",
+        "block_wire",
+        "interrupt",
+        "freeze",
+        "capture",
+        "seal",
+        "verify_completion",
+        "end",
+    ];
     assert!(names.ends_with(&tail), "{names:?}");
 }
 
@@ -113,15 +122,13 @@ fn acceptance_seals_at_once_and_keeps_the_closing_words() {
 
 #[test]
 fn a_delivery_that_nothing_follows_is_withdrawn() {
-    for (acts, text, told) in [(false, "", None), (true, "", Some(Turn(1))), (false, "Oh.", Some(Turn(1)))] {
+    for (acts, text, told) in
+        [(false, "", None), (true, "", Some(Turn(1))), (false, "Oh.", Some(Turn(1)))]
+    {
         let mut player = Player::new(setting("need a when=opening"));
         let prompt = player.run_to_prompt().expect("a prompt");
-        let turn = AgentTurn {
-            acts,
-            text: text.into(),
-            stop: TurnStop::Crashed,
-            ..AgentTurn::default()
-        };
+        let turn =
+            AgentTurn { acts, text: text.into(), stop: TurnStop::Crashed, ..AgentTurn::default() };
         player.turn(prompt, &turn);
         player.run_to_prompt();
         assert_eq!(player.ending(), Some(Ending::Crash));
@@ -285,7 +292,11 @@ fn starved_of_processors_is_not_the_agents_fault() {
         }
         player.answer(id, answer);
         let flags = player.session.flags();
-        assert_eq!(flags.iter().any(|(flag, _)| *flag == Flag::CpuStarved), is_flagged, "{share:?}");
+        assert_eq!(
+            flags.iter().any(|(flag, _)| *flag == Flag::CpuStarved),
+            is_flagged,
+            "{share:?}"
+        );
     }
 }
 

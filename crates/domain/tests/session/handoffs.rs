@@ -19,7 +19,11 @@ fn what_a_handoff_is() {
             "need a",
             "agent: All done. What is the weather?\nuser: dont_know tell(a)",
         ),
-        ("a courtesy keeps nothing open", "need a", "agent: Built. How does that sound?\nuser: tell(a)"),
+        (
+            "a courtesy keeps nothing open",
+            "need a",
+            "agent: Built. How does that sound?\nuser: tell(a)",
+        ),
         ("nor does a wordless turn that did something", "need a", "agent:\nuser: tell(a)"),
     ]);
 }
@@ -52,7 +56,11 @@ fn nothing_is_accepted_while_anything_is_hidden() {
             "tells 2\nneed a when=asked\nneed b when=asked",
             "agent: Built.\nuser: tell(a)",
         ),
-        ("optional ones are told too", "need a optional when=asked", "agent: Built.\nuser: tell(a)"),
+        (
+            "optional ones are told too",
+            "need a optional when=asked",
+            "agent: Built.\nuser: tell(a)",
+        ),
         (
             "a chain of conditions",
             "need a when=holds:s1\nneed b when=met:a\nneed c when=told:b",

@@ -73,11 +73,8 @@ impl Player {
     }
 
     pub fn try_log(&mut self, event: Event) -> Result<(), IllegalEntry> {
-        let entry = Entry {
-            seq: self.session.seq() + 1,
-            elapsed_ms: self.log.len() as u64 * 10,
-            event,
-        };
+        let entry =
+            Entry { seq: self.session.seq() + 1, elapsed_ms: self.log.len() as u64 * 10, event };
         self.session.apply(&entry)?;
         self.log.push(entry);
         Ok(())
@@ -112,7 +109,11 @@ impl Player {
             let answer = self.perform(&command);
             self.answer(id, answer);
         }
-        assert!(matches!(self.session.next(), Next::Over(_)), "stuck in {:?}", self.session.phase());
+        assert!(
+            matches!(self.session.next(), Next::Over(_)),
+            "stuck in {:?}",
+            self.session.phase()
+        );
         None
     }
 
@@ -188,9 +189,9 @@ impl Player {
             }
             Command::Check { checks, .. } => {
                 self.reads.push(checks.iter().map(|request| request.check.clone()).collect());
-                let readings = checks.iter().map(|request| {
-                    (request.check.clone(), self.world.read(&request.check))
-                });
+                let readings = checks
+                    .iter()
+                    .map(|request| (request.check.clone(), self.world.read(&request.check)));
                 Answer::Read { readings: readings.collect() }
             }
             Command::Seal => {

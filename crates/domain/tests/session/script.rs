@@ -13,11 +13,7 @@
 //! (a request inside the turn), `undelivered`.
 
 use domain::{
-    acceptance::Truth,
-    evidence::Missing,
-    fault::Ending,
-    ids::CommandId,
-    release::ActionClass,
+    acceptance::Truth, evidence::Missing, fault::Ending, ids::CommandId, release::ActionClass,
     session::TurnStop,
 };
 
@@ -53,10 +49,8 @@ impl Play {
         match word {
             "user" => {
                 let plan = self.player.session.plan();
-                let said = plan.map_or_else(
-                    || format!("nothing: {:?}", self.player.ending()),
-                    acts,
-                );
+                let said =
+                    plan.map_or_else(|| format!("nothing: {:?}", self.player.ending()), acts);
                 assert_eq!(said, rest, "what the user says");
             }
             "agent" => {
@@ -101,9 +95,9 @@ impl Play {
                 "tokens" => turn.tokens = value.parse().ok(),
                 "stop" => turn.stop = stop(value),
                 "may" => {
-                    let (name, subject) = value.split_once(':').map_or((value, None), |(a, b)| {
-                        (a, Some(b.to_string()))
-                    });
+                    let (name, subject) = value
+                        .split_once(':')
+                        .map_or((value, None), |(a, b)| (a, Some(b.to_string())));
                     let class = ActionClass::ALL.into_iter().find(|class| class.name() == name);
                     turn.requests.push((class.expect("a class"), subject));
                 }

@@ -6,10 +6,10 @@ use domain::{
     plan::{Arm, SessionLimits, SessionSpec, UserKind},
     release::{
         ActionClass, AfterTelling, Area, Binds, BudgetKind, Check, CheckKind, Claim,
-        CompletionRule, Condition, ExecKind, ExitFilter, Expr, Fact, Feedback, FsState,
-        GenericAsk, IfPresatisfied, IfPreviolated, Latest, Pass, Patience, PermissionAnswer,
-        PermissionEntry, PermissionTable, Persona, Read, Requirement, Sight, Telling, Tell, Topic,
-        Utterances, VerifyMode,
+        CompletionRule, Condition, ExecKind, ExitFilter, Expr, Fact, Feedback, FsState, GenericAsk,
+        IfPresatisfied, IfPreviolated, Latest, Pass, Patience, PermissionAnswer, PermissionEntry,
+        PermissionTable, Persona, Read, Requirement, Sight, Tell, Telling, Topic, Utterances,
+        VerifyMode,
     },
     session::Scenario,
 };
@@ -224,7 +224,8 @@ fn requirement(line: &str) -> Requirement {
 fn levels(feedback: &mut Feedback, letters: &str) {
     let has = |letter| letters.contains(letter);
     feedback.symptom = if has('s') { words(&["It looks odd to me."]) } else { vec![] };
-    feedback.restate = if has('r') { words(&["As I said before, please mind it."]) } else { vec![] };
+    feedback.restate =
+        if has('r') { words(&["As I said before, please mind it."]) } else { vec![] };
     feedback.point = if has('p') { words(&["The page still looks like before."]) } else { vec![] };
 }
 

@@ -14,8 +14,16 @@ fn all(cases: &[(&str, &str, &str)]) {
 fn the_user_speaks_first() {
     all(&[
         ("a task without requirements", "", "user: open"),
-        ("what belongs to the opening is told with it", "need a when=opening\nneed b", "user: open tell(a)"),
-        ("so is what must be told by then", "need a when=asked latest=opening", "user: open tell(a)"),
+        (
+            "what belongs to the opening is told with it",
+            "need a when=opening\nneed b",
+            "user: open tell(a)",
+        ),
+        (
+            "so is what must be told by then",
+            "need a when=asked latest=opening",
+            "user: open tell(a)",
+        ),
         (
             "the limit of tellings does not hold for the opening",
             "need a when=opening\nneed b when=opening",
@@ -67,11 +75,7 @@ fn idle_turns_are_nudged_and_told_nothing() {
             "agent [idle s1=yes]: It was so.
              user: nudge",
         ),
-        (
-            "the persona's own limit holds",
-            "silent 1\nneed a",
-            "agent [idle]: Hm.\nends: silent",
-        ),
+        ("the persona's own limit holds", "silent 1\nneed a", "agent [idle]: Hm.\nends: silent"),
         ("without a word or deed too", "need a", "agent [idle]:\nuser: nudge"),
         (
             "what became due meanwhile is told at the next hand-off",
@@ -106,13 +110,21 @@ fn questions_are_answered_once_each() {
             "fact till\nfact shelf\nneed a",
             "agent: Which till is it? How long is the shelf?\nuser: answer(till) answer(shelf)",
         ),
-        ("what nobody knows stays unknown", "need a", "agent: What is the weather?\nuser: dont_know"),
+        (
+            "what nobody knows stays unknown",
+            "need a",
+            "agent: What is the weather?\nuser: dont_know",
+        ),
         (
             "a question in code is none",
             "fact till\nneed a",
             "agent: I ran `which till?` and it is built.\nuser: tell(a)",
         ),
-        ("an offer is none", "need a", "agent: It is built. Let me know if you need more.\nuser: tell(a)"),
+        (
+            "an offer is none",
+            "need a",
+            "agent: It is built. Let me know if you need more.\nuser: tell(a)",
+        ),
         (
             "a hidden requirement's topic puts it off",
             "need a when=after:3 topic=colour",
@@ -173,7 +185,11 @@ fn anything_else_follows_the_persona() {
             "need a when=after:9",
             "agent: Built. Is there anything else?\nuser: tell(a)",
         ),
-        ("with nothing hidden it means nothing", "", "agent: Built. Anything else?\nends: accepted"),
+        (
+            "with nothing hidden it means nothing",
+            "",
+            "agent: Built. Anything else?\nends: accepted",
+        ),
     ]);
 }
 
