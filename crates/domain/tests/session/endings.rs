@@ -165,7 +165,7 @@ fn run_to(player: &mut Player, name: &str) -> domain::ids::CommandId {
             return id;
         }
         if matches!(command, Command::Prompt { .. }) {
-            let text = "What is the weather? All done.".into();
+            let text = format!("What is the weather? All done in {}.", player.session.turn());
             player.turn(id, &AgentTurn { text, ..AgentTurn::default() });
         } else {
             let answer = player.perform(&command);

@@ -240,7 +240,7 @@ impl World {
             let occurrence = |turn: &Turn| Occurrence {
                 turn: *turn,
                 time: EventTime::exact(i64::from(turn.0) * 1000 + 500),
-                subject: name.to_string(),
+                subject: "install jq".into(),
             };
             return Reading::Events(turns.map(occurrence).collect());
         }

@@ -161,7 +161,7 @@ fn questions_are_answered_once_each() {
         (
             "known and unknown ones in their order",
             "fact till\nneed a when=after:3 topic=colour",
-            "agent: Which till? Which colour? What is the weather?
+            "agent: Which till? Which colour? And what is the weather like on the island today?
              user: answer(till) defer dont_know",
         ),
     ]);
