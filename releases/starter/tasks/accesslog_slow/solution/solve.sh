@@ -54,7 +54,7 @@ pub fn slowest(records: &[Record], min: usize) -> Vec<Slowness> {
 
 /// By nearest rank; `sorted` holds at least one value.
 fn percentile(sorted: &[u64], percent: usize) -> u64 {
-    sorted[(sorted.len() * percent).div_ceil(100) - 1]
+    sorted[(sorted.len() * percent + 99) / 100 - 1]
 }
 
 /// `183ms`, or seconds with up to six decimals, rounded to milliseconds.
