@@ -1,0 +1,3 @@
+//! Implementers of the sandbox port.
+
+pub mod local;
