@@ -1,1 +1,4 @@
-//! Placeholder of the first commit; replaced at once.
+//! Implementers of the engine's ports: whatever touches the world outside.
+
+pub mod process;
+pub mod sandboxes;

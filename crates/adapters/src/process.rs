@@ -55,7 +55,8 @@ pub async fn output(program: &Path, arguments: &[&str], timeout: Duration) -> io
 /// The program cannot be started.
 pub fn supervise(program: &Path, argument: &str, descriptors: &[OwnedFd]) -> io::Result<Child> {
     let mut command = Command::new(program);
-    command.arg(argument).env_clear().current_dir("/");
+    // Inside, init shows its command line: the program's path on the host is not for there.
+    command.arg0("sandbox").arg(argument).env_clear().current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let numbers: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let hand_over = move || {

@@ -251,7 +251,14 @@ fn changed_ns(stat: &Stat) -> i64 {
 }
 
 fn gone_entry(ctime_ms: i64) -> ManifestEntry {
-    ManifestEntry { kind: FileKind::Gone, mode: 0, size: 0, ctime_ms, hash: None, link_target: None }
+    ManifestEntry {
+        kind: FileKind::Gone,
+        mode: 0,
+        size: 0,
+        ctime_ms,
+        hash: None,
+        link_target: None,
+    }
 }
 
 fn directory_entry(stat: &Stat, ctime_ms: i64) -> ManifestEntry {

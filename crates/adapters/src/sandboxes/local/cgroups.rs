@@ -53,8 +53,11 @@ impl Hierarchy {
             Hierarchy::V2 { controllers, .. } => controllers.iter().any(|one| one == name),
             Hierarchy::None => false,
         };
-        let kinds =
-            [("memory", LimitKind::Memory), ("pids", LimitKind::Processes), ("cpu", LimitKind::Cpu)];
+        let kinds = [
+            ("memory", LimitKind::Memory),
+            ("pids", LimitKind::Processes),
+            ("cpu", LimitKind::Cpu),
+        ];
         kinds.into_iter().filter(|(name, _)| has(name)).map(|(_, kind)| kind).collect()
     }
 }

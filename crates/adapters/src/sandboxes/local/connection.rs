@@ -115,10 +115,12 @@ impl Connection {
         log.set_nonblocking(true).map_err(host)?;
         set_nonblocking(&control).map_err(host)?;
         let (reader, writer) = tokio::net::UnixStream::from_std(log).map_err(host)?.into_split();
-        let control = AsyncFd::with_interest(control, Interest::READABLE | Interest::WRITABLE);
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        // SAFETY: the socket is owned, moves with its owner, and its number stays the same until it is dropped.
+        let control = unsafe { AsyncFd::register_with_interest(control, interest) };
         let (answers, answered) = watch::channel(Answered::default());
         let mut connection = Connection {
-            control: Arc::new(control.map_err(host)?),
+            control: Arc::new(control.map_err(|error| host(error.into()))?),
             waiting: Arc::default(),
             next_id: AtomicU64::new(1),
             questions: tokio::sync::Mutex::new(Questions { stream: writer, last: 0 }),
@@ -129,7 +131,10 @@ impl Connection {
             origin_ns: 0,
         };
         let ready = connection.expect(0);
-        tokio::spawn(read_replies(Arc::clone(&connection.control), Arc::clone(&connection.waiting)));
+        tokio::spawn(read_replies(
+            Arc::clone(&connection.control),
+            Arc::clone(&connection.waiting),
+        ));
         tokio::spawn(read_log(reader, Arc::clone(&connection.log), answers));
         match connection.answer(ready).await? {
             Reply::Ready { origin_ns } => {
@@ -208,7 +213,11 @@ impl Connection {
         let mut questions = self.questions.lock().await;
         questions.last = questions.last.wrapping_add(1).max(1);
         let question = questions.last;
-        questions.stream.write_all(&[question]).await.map_err(|error| lost("process log", &error))?;
+        questions
+            .stream
+            .write_all(&[question])
+            .await
+            .map_err(|error| lost("process log", &error))?;
         let mut answered = self.answered.clone();
         let done = answered.wait_for(|seen| seen.question == question || seen.is_closed);
         match tokio::time::timeout(ANSWER_TIMEOUT, done).await {

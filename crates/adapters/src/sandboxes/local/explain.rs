@@ -103,7 +103,12 @@ mod tests {
             assert!(text.contains(expect), "{text}");
         };
         let ubuntu = Host { is_apparmor_restricting: true, ..Host::default() };
-        check(Step::Namespaces, libc::EPERM, ubuntu.clone(), "apparmor_restrict_unprivileged_userns=0");
+        check(
+            Step::Namespaces,
+            libc::EPERM,
+            ubuntu.clone(),
+            "apparmor_restrict_unprivileged_userns=0",
+        );
         check(Step::Overlay, libc::EACCES, ubuntu, "apparmor_restrict_unprivileged_userns=0");
         let off = Host { user_namespaces_max: Some(0), ..Host::default() };
         check(Step::Namespaces, libc::ENOSPC, off, "user.max_user_namespaces=15000");

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs, io,
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,

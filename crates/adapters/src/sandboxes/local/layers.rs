@@ -67,16 +67,6 @@ impl LayerDir {
         }
     }
 
-    /// What the directory itself is.
-    pub(super) fn own_stat(&self) -> io::Result<Stat> {
-        // SAFETY: an all-zero value is valid; the pointer is to a live value.
-        let (result, stat) = unsafe {
-            let mut stat: Stat = std::mem::zeroed();
-            (libc::fstat(self.fd.as_raw_fd(), &mut stat), stat)
-        };
-        if result == 0 { Ok(stat) } else { Err(io::Error::last_os_error()) }
-    }
-
     /// Opens a directory below.
     pub(super) fn child(&self, name: &OsStr) -> io::Result<Self> {
         let fd = self.open_node(name, libc::O_RDONLY | libc::O_DIRECTORY, 0o500)?;
@@ -298,5 +288,7 @@ pub(super) fn normal(path: &str) -> String {
 
 /// Whether a normal path is `above` or stands below it.
 pub(super) fn is_below(path: &str, above: &str) -> bool {
-    above == "/" || path == above || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
+    above == "/"
+        || path == above
+        || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -54,13 +54,7 @@ impl ProgramLog {
     }
 
     /// Writes down an end.
-    pub(super) fn end(
-        &mut self,
-        pid: u32,
-        started_ns: i64,
-        ended_ns: i64,
-        exit_code: Option<i32>,
-    ) {
+    pub(super) fn end(&mut self, pid: u32, started_ns: i64, ended_ns: i64, exit_code: Option<i32>) {
         let end = End { pid, started_ns, ended_ns, exit_code };
         match self.open.remove(&(pid, started_ns)) {
             Some(index) => self.programs[index].end = Some(end),

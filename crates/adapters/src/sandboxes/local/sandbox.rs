@@ -373,8 +373,7 @@ impl Sandbox for LocalSandbox {
         let taken = self.connection.log().take(turn, self.connection.origin_ns);
         let (recorder, layers) = (Arc::clone(&self.recorder), Arc::clone(&self.layers));
         let look = move || {
-            let mut recorder =
-                recorder.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut recorder = recorder.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             recorder.look(&layers.looked()?)
         };
         let found = spawn_blocking(look).await.map_err(|error| broken(&error))?;

@@ -71,7 +71,13 @@ impl StateDirectory {
             }
             fs::create_dir(&path)?;
             fs::set_permissions(&path, Permissions::from_mode(0o700))?;
-            return Ok(SessionDirectory { state: Arc::clone(self), path, name, lock_path, _lock: lock });
+            return Ok(SessionDirectory {
+                state: Arc::clone(self),
+                path,
+                name,
+                lock_path,
+                _lock: lock,
+            });
         }
     }
 

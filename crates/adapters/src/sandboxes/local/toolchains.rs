@@ -67,7 +67,9 @@ async fn find_rust(name: &str, found: &mut Toolchains) -> Result<(), String> {
 async fn find_program(name: &str, found: &mut Toolchains) -> Result<(), String> {
     let places = SYSTEM_PATH.split(':').map(|directory| Path::new(directory).join(name));
     let Some(program) = places.into_iter().find(|place| place.is_file()) else {
-        return Err(format!("`{name}` is needed: install it under /usr (one in a home is not seen)"));
+        return Err(format!(
+            "`{name}` is needed: install it under /usr (one in a home is not seen)"
+        ));
     };
     found.versions.insert(name.to_owned(), version(&program).await);
     Ok(())

@@ -5,13 +5,11 @@ use std::{
     ffi::{CString, OsStr},
     fs::{self, Permissions},
     io::{self, Read},
-    os::{
-        unix::{
-            ffi::OsStrExt,
-            fs::{PermissionsExt, symlink},
-        },
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, symlink},
     },
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use engine::ports::sandbox::{FileEntry, FileNode};
@@ -268,9 +266,8 @@ fn make_whiteout(path: &Path) -> io::Result<()> {
 fn set_opaque(path: &Path) -> io::Result<()> {
     let path = c_path(path)?;
     // SAFETY: pointers are to live values and the length is the value's.
-    let result = unsafe {
-        libc::lsetxattr(path.as_ptr(), OPAQUE.as_ptr(), b"y".as_ptr().cast(), 1, 0)
-    };
+    let result =
+        unsafe { libc::lsetxattr(path.as_ptr(), OPAQUE.as_ptr(), b"y".as_ptr().cast(), 1, 0) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

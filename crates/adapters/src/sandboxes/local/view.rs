@@ -108,8 +108,7 @@ impl BaseView {
 
     /// The base's layers of an overlay, topmost first.
     fn layers_of(&self, target: &str, name: &str) -> [PathBuf; 2] {
-        let lowest =
-            if target == "/" { self.path.join(SKELETON) } else { PathBuf::from(target) };
+        let lowest = if target == "/" { self.path.join(SKELETON) } else { PathBuf::from(target) };
         [self.path.join(LAYER).join(name), lowest]
     }
 

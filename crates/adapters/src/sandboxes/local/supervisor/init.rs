@@ -4,10 +4,7 @@ use std::{
     collections::HashMap,
     fs, io,
     io::Read,
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::ffi::OsStrExt,
-    },
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
 use nix::{
@@ -139,7 +136,9 @@ impl Init<'_> {
                 PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
             ];
             polled.extend(
-                self.pending.iter().map(|pending| PollFd::new(pending.pipe.as_fd(), PollFlags::POLLIN)),
+                self.pending
+                    .iter()
+                    .map(|pending| PollFd::new(pending.pipe.as_fd(), PollFlags::POLLIN)),
             );
             match poll(&mut polled, PollTimeout::NONE) {
                 Ok(_) => {}
@@ -284,10 +283,10 @@ impl Init<'_> {
             }
             if let Some(id) = self.commands.remove(&pid) {
                 self.reply(&Reply::Ended { id, status })?;
-            } else if let Some(pending) = self.pending.iter_mut().find(|pending| pending.pid == pid) {
+            } else if let Some(pending) = self.pending.iter_mut().find(|pending| pending.pid == pid)
+            {
                 pending.status = Some(status);
             }
         }
     }
 }
-

@@ -63,18 +63,15 @@ pub(super) fn become_command(
     context: &Context<'_>,
     problem: OwnedFd,
 ) -> ! {
-    let error = prepare(launch, stdio, context).and_then(|(program, argv, env)| {
-        let result = nix::unistd::execve(&program, &argv, &env);
-        let Err(errno) = result;
-        Err(io::Error::new(
-            io::Error::from(errno).kind(),
-            format!("{}: {}", launch.argv[0], errno.desc()),
-        ))
-    });
-    if let Err(error) = error {
-        // Init sees the closed pipe even if the text is lost.
-        let _ = nix::unistd::write(&problem, error.to_string().as_bytes());
-    }
+    let reason = match prepare(launch, stdio, context) {
+        Err(error) => error.to_string(),
+        Ok((program, argv, env)) => {
+            let Err(errno) = nix::unistd::execve(&program, &argv, &env);
+            format!("{}: {}", launch.argv[0], errno.desc())
+        }
+    };
+    // Init sees the closed pipe even if the text is lost.
+    let _ = nix::unistd::write(&problem, reason.as_bytes());
     // SAFETY: always defined; nothing of init's may be cleaned up here.
     unsafe { libc::_exit(127) }
 }
@@ -181,8 +178,7 @@ struct CapabilityData {
 
 fn close_on_exec_from(first: u32) -> io::Result<()> {
     // SAFETY: no pointer is passed.
-    let result = unsafe {
-        libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
-    };
+    let result =
+        unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

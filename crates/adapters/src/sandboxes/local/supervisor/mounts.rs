@@ -22,8 +22,16 @@ const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 const PROC_READ_ONLY: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
 /// Parts of `/proc` that are hidden.
 const PROC_MASKED: [&str; 10] = [
-    "acpi", "asound", "kcore", "keys", "latency_stats", "timer_list", "timer_stats", "sched_debug",
-    "scsi", "key-users",
+    "acpi",
+    "asound",
+    "kcore",
+    "keys",
+    "latency_stats",
+    "timer_list",
+    "timer_stats",
+    "sched_debug",
+    "scsi",
+    "key-users",
 ];
 
 /// Builds the root view in a new mount namespace and makes it this process's root.

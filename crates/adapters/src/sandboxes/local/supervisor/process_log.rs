@@ -6,8 +6,8 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    fs, io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    fs,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
 };
 
 use nix::{
@@ -131,7 +131,8 @@ impl<'e> ProcessLog<'e> {
         let at_ns = realtime_ns();
         let number = call.data.nr as u32;
         let convention = CONVENTIONS.iter().find(|one| {
-            one.arch == call.data.arch && [one.execve, one.execveat, one.exit_group].contains(&number)
+            one.arch == call.data.arch
+                && [one.execve, one.execveat, one.exit_group].contains(&number)
         });
         if let Some(convention) = convention {
             if number == convention.exit_group {
@@ -162,7 +163,9 @@ impl<'e> ProcessLog<'e> {
         let Some(status) = Status::read(thread) else { return };
         let before = Image::read(status.process);
         self.settle_one(status.process, &before, at_ns);
-        let Some(mut pending) = self.pending(call, convention, notes, &status, before) else { return };
+        let Some(mut pending) = self.pending(call, convention, notes, &status, before) else {
+            return;
+        };
         pending.program.started_ns = at_ns;
         let token = PID_TOKEN + status.process as u64;
         let process = self.processes.entry(status.process).or_default();

@@ -202,7 +202,12 @@ pub(super) enum Resolved {
 }
 
 /// Follows a path inside the sandbox to the file that will be run.
-pub(super) fn resolve(status: &Status, init_root: BorrowedFd<'_>, cwd: &str, path: &str) -> Resolved {
+pub(super) fn resolve(
+    status: &Status,
+    init_root: BorrowedFd<'_>,
+    cwd: &str,
+    path: &str,
+) -> Resolved {
     let own_root = open_path(&format!("/proc/{}/root", status.process));
     let root = own_root.as_ref().map_or(init_root.as_raw_fd(), |root| root.as_raw_fd());
     let whole = Path::new(cwd).join(path);
@@ -210,7 +215,9 @@ pub(super) fn resolve(status: &Status, init_root: BorrowedFd<'_>, cwd: &str, pat
         let error = io::Error::last_os_error().raw_os_error();
         let is_special = whole.starts_with("/proc");
         return match error {
-            Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) if !is_special => Resolved::Nothing,
+            Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) if !is_special => {
+                Resolved::Nothing
+            }
             _ => Resolved::Unknown,
         };
     };
@@ -232,7 +239,8 @@ pub(super) fn resolve(status: &Status, init_root: BorrowedFd<'_>, cwd: &str, pat
 fn open_path(path: &str) -> Option<OwnedFd> {
     let path = CString::new(path).ok()?;
     // SAFETY: the pointer is to a live string.
-    let fd = unsafe { libc::open(path.as_ptr(), libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC) };
+    let fd =
+        unsafe { libc::open(path.as_ptr(), libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC) };
     // SAFETY: the kernel has just made this descriptor ours.
     (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
 }
