@@ -476,7 +476,7 @@ fn positionals<'a>(program: &str, args: &'a [String]) -> impl Iterator<Item = &'
 /// (`git commit -m --help`) asks for nothing.
 fn only_informs(args: &[String]) -> bool {
     const ASKS: [&str; 2] = ["--help", "--version"];
-    const ASKS_ALONE: [&str; 4] = ["-h", "-V", "-v", "help"];
+    const ASKS_ALONE: [&str; 3] = ["-h", "-V", "help"];
     let own = args.iter().take_while(|arg| *arg != "--");
     let mut previous = "";
     for arg in own {

@@ -49,7 +49,8 @@ impl<'a> Invocation<'a> {
         }
         if let Some(path) = inner.script {
             names.push(script_name(path));
-            let args = if interpreter.keeps_flags { args } else { inner.rest };
+            let is_runner = interpreter.keeps_flags && args.iter().any(|arg| arg == "--test");
+            let args = if is_runner { args } else { inner.rest };
             return Some(Self { names, args, script: Some(path), code: None });
         }
         let code = inner.code.filter(|_| !interpreter.is_shell);
