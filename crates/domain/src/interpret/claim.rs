@@ -4,7 +4,7 @@ use alloc::{vec, vec::Vec};
 
 use super::{
     negation::{Polarity, polarity_at},
-    text::{Token, phrase_places, sentences, tokens},
+    text::{Words, phrase_places, sentences, tokens},
 };
 use crate::release::Claim;
 
@@ -278,7 +278,7 @@ const QUITS: &[&str] = &[
 ];
 
 /// Whether one of the phrases stands there affirmed and neither hedged nor conditional before it.
-fn asserts(words: &[Token], phrases: &[&str], hedges: &[&str]) -> bool {
+fn asserts(words: &Words, phrases: &[&str], hedges: &[&str]) -> bool {
     phrases.iter().any(|phrase| {
         let length = phrase.split(' ').count();
         phrase_places(words, phrase).any(|at| {
@@ -294,7 +294,7 @@ fn asserts(words: &[Token], phrases: &[&str], hedges: &[&str]) -> bool {
 }
 
 /// "Done!", "Finished." and the like are sentences of their own.
-fn is_only_done(words: &[Token]) -> bool {
+fn is_only_done(words: &Words) -> bool {
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     matches!(
         texts.as_slice(),
@@ -311,7 +311,7 @@ fn is_only_done(words: &[Token]) -> bool {
     )
 }
 
-fn clause_start(words: &[Token], at: usize) -> usize {
+fn clause_start(words: &Words, at: usize) -> usize {
     use super::text::Break;
     (0..=at).rev().find(|place| words[*place].before >= Break::Comma).unwrap_or(0)
 }

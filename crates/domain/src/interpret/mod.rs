@@ -17,7 +17,7 @@ use crate::{
 };
 pub(crate) use negation::polarity_in_clause;
 use question::Question;
-use text::{Fit, Token, find, tokens};
+use text::{Fit, Words, find, tokens};
 
 /// The meaning of a turn's message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Reader<'_> {
         }
     }
 
-    fn permission(&self, at: usize, words: &[Token]) -> Vec<Ask> {
+    fn permission(&self, at: usize, words: &Words) -> Vec<Ask> {
         if let Some((class, place)) = self.class(words) {
             return [self.request(class, at, place)].into();
         }
@@ -133,7 +133,7 @@ impl Reader<'_> {
     }
 
     /// An offer is no question, unless it asks for an act of a class or about how this work is to be done.
-    fn offer(&self, at: usize, words: &[Token]) -> Vec<Ask> {
+    fn offer(&self, at: usize, words: &Words) -> Vec<Ask> {
         let is_question = self.prose[self.ranges[at].clone()].contains('?');
         if !is_question {
             return Vec::new();
@@ -144,7 +144,7 @@ impl Reader<'_> {
         if question::is_about_this_work(words) { self.topics(words) } else { Vec::new() }
     }
 
-    fn open(&self, at: usize, words: &[Token]) -> Vec<Ask> {
+    fn open(&self, at: usize, words: &Words) -> Vec<Ask> {
         if let Some((class, place)) = self.class(words).filter(|_| question::is_own_act(words)) {
             return [self.request(class, at, place)].into();
         }
@@ -155,11 +155,11 @@ impl Reader<'_> {
         if topics.is_empty() { [Ask::Other].into() } else { topics }
     }
 
-    fn words(&self, at: usize) -> Vec<Token> {
+    fn words(&self, at: usize) -> Words {
         tokens(&self.prose[self.ranges[at].clone()])
     }
 
-    fn topics(&self, words: &[Token]) -> Vec<Ask> {
+    fn topics(&self, words: &Words) -> Vec<Ask> {
         self.context
             .topics
             .iter()
@@ -169,7 +169,7 @@ impl Reader<'_> {
     }
 
     /// The class whose words stand first, and the place behind them.
-    fn class(&self, words: &[Token]) -> Option<(ActionClass, usize)> {
+    fn class(&self, words: &Words) -> Option<(ActionClass, usize)> {
         self.context
             .permissions
             .entries
@@ -244,7 +244,7 @@ fn has_extension(word: &str) -> bool {
 }
 
 /// Where the word or phrase, or a form of it, stands: from and behind.
-fn holds_form(words: &[Token], wanted: &str) -> Option<(usize, usize)> {
+fn holds_form(words: &Words, wanted: &str) -> Option<(usize, usize)> {
     let wanted = tokens(wanted);
     find(words, &wanted, Fit::Inflected).next().map(|start| (start, start + wanted.len()))
 }

@@ -7,7 +7,7 @@ use alloc::{
 
 use super::{
     negation::{Polarity, polarity_at},
-    text::{Token, find_phrase, phrase_places, prose, sentence_ranges, tokens},
+    text::{Words, find_phrase, phrase_places, prose, sentence_ranges, tokens},
 };
 
 /// The kind of a sentence that asks, before its topic and class are known.
@@ -65,21 +65,21 @@ pub(super) fn classify(prose: &str, ranges: &[core::ops::Range<usize>], at: usiz
 }
 
 /// Whether an offer's sentence asks about the work itself rather than about more of it.
-pub(super) fn is_about_this_work(words: &[Token]) -> bool {
+pub(super) fn is_about_this_work(words: &Words) -> bool {
     find_phrase(words, FURTHER).is_none() && find_phrase(words, ME_TO).is_some()
 }
 
 /// Whether the words speak of the agent's own act: "should I", "want me to", "if I may".
-pub(super) fn is_own_act(words: &[Token]) -> bool {
+pub(super) fn is_own_act(words: &Words) -> bool {
     stands_unasked(words, OWN_ACT)
 }
 
 /// Whether one of the phrases stands there without "how", "which" or the like before it.
-fn stands_unasked(words: &[Token], phrases: &[&str]) -> bool {
+fn stands_unasked(words: &Words, phrases: &[&str]) -> bool {
     phrases.iter().any(|phrase| phrase_places(words, phrase).any(|at| !is_asked(words, at)))
 }
 
-fn is_asked(words: &[Token], at: usize) -> bool {
+fn is_asked(words: &Words, at: usize) -> bool {
     words[..at].iter().rev().take(6).any(|word| ASKING.contains(&word.text.as_str()))
 }
 
@@ -237,7 +237,7 @@ const HELPING: &[&str] = &[
     "we help",
 ];
 
-fn asks_permission(words: &[Token], marked: bool) -> bool {
+fn asks_permission(words: &Words, marked: bool) -> bool {
     if find_phrase(words, HELPING).is_some() {
         return false;
     }
@@ -259,7 +259,7 @@ fn asks_permission(words: &[Token], marked: bool) -> bool {
 }
 
 /// "With your approval I installed it", "thanks for your confirmation": nothing is asked any more.
-fn got_it_already(words: &[Token], at: usize) -> bool {
+fn got_it_already(words: &Words, at: usize) -> bool {
     words[..at].iter().rev().take(3).any(|word| {
         matches!(word.text.as_str(), "with" | "thanks" | "thank" | "per" | "given" | "got" | "had")
     })
@@ -371,7 +371,7 @@ const UNMARKED_OFFERS: &[&str] = &[
     "just ask",
 ];
 
-fn is_offer(words: &[Token], marked: bool) -> bool {
+fn is_offer(words: &Words, marked: bool) -> bool {
     find_phrase(words, UNMARKED_OFFERS).is_some() && !marked
         || marked && (stands_unasked(words, OFFERS_TO_GO_ON) || stands_unasked(words, OFFERS))
 }
@@ -495,7 +495,7 @@ const GENERIC: &[&str] = &[
 ];
 
 /// "Please tell me which …": a question without its mark.
-fn is_indirect(words: &[Token]) -> bool {
+fn is_indirect(words: &Words) -> bool {
     const DEMANDS: &[&str] = &[
         "let me know",
         "tell me",

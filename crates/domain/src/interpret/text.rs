@@ -4,7 +4,7 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::ops::Range;
+use core::ops::{Deref, Range};
 
 pub use super::{
     negation::{Polarity, mentions, polarity},
@@ -78,18 +78,22 @@ pub fn holds(text: &str, literal: &str) -> bool {
 
 /// The words of the text that are the term or a form of it: `install` is found in "installing" and "install.sh".
 pub fn find_term<'a>(text: &'a str, term: &str) -> Option<&'a str> {
-    let in_text = tokens(text);
+    find_term_in(&tokens(text), term).map(|range| &text[range])
+}
+
+/// The same over words that were read before: where the term stands in their text.
+pub fn find_term_in(words: &Words, term: &str) -> Option<Range<usize>> {
     let term = tokens(term);
-    let whole = find(&in_text, &term, Fit::Inflected).next();
-    let inside = || match term.as_slice() {
-        [only] => in_text
+    let whole = find(words, &term, Fit::Inflected).next();
+    let inside = || match &term[..] {
+        [only] => words
             .iter()
             .position(|word| word.text.split(['.', '_']).any(|part| is_form_of(part, &only.text))),
         _ => None,
     };
     let start = whole.or_else(inside)?;
     let end = start + term.len() - 1;
-    Some(&text[in_text[start].start..in_text[end].end])
+    Some(words[start].start..words[end].end)
 }
 
 /// One word in its plain form: lower case, contractions spelled out ("don't" is "do", "not").
@@ -103,6 +107,22 @@ pub struct Token {
     pub end: usize,
     /// What stands between the word before and this one.
     pub before: Break,
+}
+
+/// The words of a text in plain form, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    list: Vec<Token>,
+    /// All of them with single spaces, so that most phrases are ruled out by one search.
+    flat: String,
+}
+
+impl Deref for Words {
+    type Target = [Token];
+
+    fn deref(&self) -> &[Token] {
+        &self.list
+    }
 }
 
 /// How strongly two neighbouring words are parted.
@@ -128,7 +148,7 @@ pub enum Fit {
 }
 
 /// The words of a text in plain form.
-pub fn tokens(text: &str) -> Vec<Token> {
+pub fn tokens(text: &str) -> Words {
     let chars: Vec<(usize, char)> = text.char_indices().collect();
     let mut found = Vec::new();
     let mut before = Break::Sentence;
@@ -153,7 +173,8 @@ pub fn tokens(text: &str) -> Vec<Token> {
         before = Break::None;
         at = next;
     }
-    found
+    let flat = found.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    Words { list: found, flat }
 }
 
 /// Where the phrase begins in the words, each place once; never across the end of a sentence.
@@ -171,13 +192,14 @@ pub fn find(words: &[Token], phrase: &[Token], fit: Fit) -> impl Iterator<Item =
 }
 
 /// Whether one of the phrases, each in plain form with single spaces, stands in the words; which one and where.
-pub fn find_phrase<'p>(words: &[Token], phrases: &[&'p str]) -> Option<(usize, &'p str)> {
+pub fn find_phrase<'p>(words: &Words, phrases: &[&'p str]) -> Option<(usize, &'p str)> {
     phrases.iter().find_map(|phrase| phrase_places(words, phrase).next().map(|at| (at, *phrase)))
 }
 
 /// Where a phrase in plain form stands in the words.
-pub fn phrase_places<'a>(words: &'a [Token], phrase: &'a str) -> impl Iterator<Item = usize> + 'a {
-    (0..words.len()).filter(move |&start| {
+pub fn phrase_places<'a>(words: &'a Words, phrase: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let last = if words.flat.contains(phrase) { words.len() } else { 0 };
+    (0..last).filter(move |&start| {
         let mut at = start;
         phrase.split(' ').all(|wanted| {
             let fits = words.get(at).is_some_and(|word| {

@@ -2,12 +2,12 @@
 
 use crate::interpret::{
     polarity_in_clause,
-    text::{Break, Polarity, Token, phrase_places, tokens},
+    text::{Break, Polarity, Token, Words, phrase_places, tokens},
 };
 
 /// The first words of assent of a text, as they stand there; none if it neither allows nor leaves a choice.
 pub fn assents(text: &str) -> Option<&str> {
-    assents_beyond(text, &[], Tone::Plain)
+    assents_beyond(text, &Words::default(), Tone::Plain)
 }
 
 /// Whether going on is what the message is about.
@@ -20,14 +20,14 @@ pub(super) enum Tone {
 }
 
 /// The first words of assent that the author's own words do not hold.
-pub(super) fn assents_beyond<'a>(text: &'a str, own: &[Token], tone: Tone) -> Option<&'a str> {
+pub(super) fn assents_beyond<'a>(text: &'a str, own: &Words, tone: Tone) -> Option<&'a str> {
     let words = tokens(text);
     let first = |phrases: &[&str], counts: &dyn Fn(usize, usize) -> bool| {
-        let foreign = phrases.iter().filter(|phrase| phrase_places(own, phrase).next().is_none());
-        foreign.into_iter().find_map(|phrase| {
+        phrases.iter().find_map(|phrase| {
             let length = phrase.split(' ').count();
             phrase_places(&words, phrase)
                 .find(|at| counts(*at, *at + length) && is_affirmed(&words, *at, *at + length))
+                .filter(|_| phrase_places(own, phrase).next().is_none())
                 .map(|at| &text[words[at].start..words[at + length - 1].end])
         })
     };

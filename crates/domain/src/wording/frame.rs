@@ -1,19 +1,19 @@
 //! Phrases that a user does not say: an assistant's, a simulator's, and hints at how much remains.
 
-use crate::interpret::text::{Token, phrase_places, tokens};
+use crate::interpret::text::{Words, phrase_places, tokens};
 
 /// The first words by which the speaker turns into the assistant, or claims to have done the work.
-pub(super) fn flips_role<'a>(text: &'a str, own: &[Token]) -> Option<&'a str> {
+pub(super) fn flips_role<'a>(text: &'a str, own: &Words) -> Option<&'a str> {
     first_of(text, ASSISTANT, own)
 }
 
 /// The first words about the benchmark, the test or the simulation.
-pub(super) fn breaks_frame<'a>(text: &'a str, own: &[Token]) -> Option<&'a str> {
+pub(super) fn breaks_frame<'a>(text: &'a str, own: &Words) -> Option<&'a str> {
     first_of(text, MACHINERY, own)
 }
 
 /// The first words that tell how much is still to come.
-pub(super) fn counts_what_remains<'a>(text: &'a str, own: &[Token]) -> Option<&'a str> {
+pub(super) fn counts_what_remains<'a>(text: &'a str, own: &Words) -> Option<&'a str> {
     first_of(text, REMAINDER, own)
 }
 
@@ -191,7 +191,7 @@ const REMAINDER: &[&str] = &[
     "before i tell you",
 ];
 
-fn first_of<'a>(text: &'a str, phrases: &[&str], own: &[Token]) -> Option<&'a str> {
+fn first_of<'a>(text: &'a str, phrases: &[&str], own: &Words) -> Option<&'a str> {
     let words = tokens(text);
     phrases.iter().filter(|phrase| phrase_places(own, phrase).next().is_none()).find_map(|phrase| {
         let length = phrase.split(' ').count();

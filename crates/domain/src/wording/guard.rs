@@ -5,7 +5,7 @@ use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use super::literal::{literals, short_words};
 use crate::{
     controller::{SpeechAct, TurnPlan, WordingGuard},
-    interpret::text::{Break, Token, code_spans, find_term, holds, quotations, tokens},
+    interpret::text::{Break, Token, Words, code_spans, find_term_in, quotations, tokens},
     release::Requirement,
 };
 
@@ -29,8 +29,10 @@ pub struct GuardInput<'a> {
 pub fn guard(input: &GuardInput<'_>) -> WordingGuard {
     let own = wordings(input.plan);
     let known: Vec<&str> = input.public.iter().chain(input.agent).copied().collect();
-    let is_known = |term: &str| known.iter().any(|text| find_term(text, term).is_some());
-    let is_own = |term: &str| own.iter().any(|text| holds(text, term));
+    let known_words: Vec<Words> = known.iter().map(|text| tokens(text)).collect();
+    let own_words: Vec<Words> = own.iter().map(|text| tokens(text)).collect();
+    let is_known = |term: &str| known_words.iter().any(|text| find_term_in(text, term).is_some());
+    let is_own = |term: &str| own_words.iter().any(|text| find_term_in(text, term).is_some());
 
     let mut hidden_terms: BTreeSet<String> = BTreeSet::new();
     for requirement in input.hidden {

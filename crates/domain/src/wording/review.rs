@@ -18,8 +18,8 @@ use super::{
 use crate::{
     controller::{SpeechAct, TurnPlan, WordingGuard},
     interpret::text::{
-        Fit, Token, code_spans, find, find_term, holds, polarity, prose, quotations, sentences,
-        tokens, words,
+        Fit, Token, Words, code_spans, find, find_term_in, holds, polarity, prose, quotations,
+        sentences, tokens, words,
     },
 };
 
@@ -59,7 +59,7 @@ struct Says<'a> {
     text: &'a str,
     pattern: &'a str,
     plan: &'a TurnPlan,
-    own: Vec<Token>,
+    own: Words,
 }
 
 impl Says<'_> {
@@ -133,7 +133,7 @@ impl Says<'_> {
                     found.push(Rejection::LeavesOut(say.clone()));
                 }
                 SpeechAct::Grant { say, .. }
-                    if assents_beyond(self.text, &[], Tone::Plain).is_none()
+                    if assents_beyond(self.text, &Words::default(), Tone::Plain).is_none()
                         && !self.conveys_all(say) =>
                 {
                     found.push(Rejection::LeavesOut(say.clone()));
@@ -187,8 +187,9 @@ impl Says<'_> {
     }
 
     fn too_much(&self, guard: &WordingGuard, found: &mut Vec<Rejection>) {
-        let hidden = guard.hidden_terms.iter().filter_map(|term| find_term(self.text, term));
-        found.extend(hidden.map(ToString::to_string).map(Rejection::SaysTooMuch));
+        let here = tokens(self.text);
+        let hidden = guard.hidden_terms.iter().filter_map(|term| find_term_in(&here, term));
+        found.extend(hidden.map(|at| Rejection::SaysTooMuch(self.text[at].to_string())));
         let own: BTreeSet<String> = wordings(self.plan).into_iter().flat_map(literals).collect();
         let is_allowed =
             |literal: &String| own.contains(literal) || guard.allowed_literals.contains(literal);

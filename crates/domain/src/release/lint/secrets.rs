@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     ids::RequirementId,
-    interpret::text::{Fit, Token, find, tokens},
+    interpret::text::{Words, find_term_in, tokens},
     release::Binds,
 };
 
@@ -34,12 +34,11 @@ pub(super) fn pair(scope: &Scope<'_>, notes: &mut Notes) {
         }
         for (index, term) in requirement.hide.iter().enumerate() {
             let path = scope.at(requirement, format!("hide.{index}"));
-            let wanted = tokens(term);
-            if wanted.is_empty() {
+            if tokens(term).is_empty() {
                 notes.error(path, format!("`{term}` holds no word"), "write one, or remove it");
                 continue;
             }
-            if find(&statement, &wanted, Fit::Inflected).next().is_some() {
+            if find_term_in(&statement, term).is_some() {
                 notes.warning(
                     path,
                     format!("`{term}` stands in the task's own statement, so it hides nothing"),
@@ -48,9 +47,8 @@ pub(super) fn pair(scope: &Scope<'_>, notes: &mut Notes) {
                 continue;
             }
             for text in spoken.iter().filter(|text| text.owner != Some(&requirement.id)) {
-                if let Some(start) = find(&text.words, &wanted, Fit::Inflected).next() {
-                    let last = &text.words[start + wanted.len() - 1];
-                    let found = &text.text[text.words[start].start..last.end];
+                if let Some(range) = find_term_in(&text.words, term) {
+                    let found = &text.text[range];
                     notes.error(
                         text.path.clone(),
                         format!(
@@ -83,7 +81,7 @@ fn from_start(scope: &Scope<'_>, notes: &mut Notes) {
 /// A text with its place and the requirement whose own it is.
 struct Spoken<'a> {
     text: &'a str,
-    words: Vec<Token>,
+    words: Words,
     path: NotePath,
     owner: Option<&'a RequirementId>,
 }
