@@ -1,5 +1,12 @@
 //! The only place that spells file names: those of a run directory ([`RunLayout`], [`AttemptLayout`]) and of a release.
 
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use domain::ids::{Attempt, PairId, Repeat};
+
 /// The lock of a release, in its folder.
 pub const LOCK_FILE: &str = "release.lock";
 
@@ -73,3 +80,132 @@ pub(crate) mod release_files {
         (!is_known).then_some(known)
     }
 }
+
+/// Paths of one run directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunLayout {
+    root: PathBuf,
+}
+
+/// Paths of one attempt within a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptLayout {
+    root: PathBuf,
+}
+
+impl RunLayout {
+    /// The layout of a run's folder.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The run's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Written last when a run is made: a folder without it is no run.
+    pub fn run_file(&self) -> PathBuf {
+        self.root.join("run.json")
+    }
+
+    /// One session spec a line.
+    pub fn plan(&self) -> PathBuf {
+        self.root.join("plan.jsonl")
+    }
+
+    /// The files of the release by hash.
+    pub fn release(&self) -> PathBuf {
+        self.root.join("release")
+    }
+
+    /// Names and hashes of the files of the release.
+    pub fn release_lock(&self) -> PathBuf {
+        self.release().join(LOCK_FILE)
+    }
+
+    /// Payloads of all logs by hash.
+    pub fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
+    /// What can be deleted and made again.
+    pub fn derived(&self) -> PathBuf {
+        self.root.join("derived")
+    }
+
+    /// The folder of all attempts.
+    pub fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    /// One attempt.
+    pub fn attempt(&self, pair: &PairId, repeat: Repeat, attempt: Attempt) -> AttemptLayout {
+        let repeat = format!("{REPEAT}{repeat}");
+        let root = self.sessions().join(pair.as_str()).join(repeat);
+        AttemptLayout { root: root.join(format!("{ATTEMPT}{attempt}")) }
+    }
+
+    /// The attempts of a repeat that have a folder, in order.
+    pub fn attempts(&self, pair: &PairId, repeat: Repeat) -> io::Result<Vec<Attempt>> {
+        let folder = self.sessions().join(pair.as_str()).join(format!("{REPEAT}{repeat}"));
+        let listed = match fs::read_dir(folder) {
+            Ok(listed) => listed,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut found = Vec::new();
+        for entry in listed {
+            let name = entry?.file_name();
+            let number = name.to_str().and_then(|name| name.strip_prefix(ATTEMPT)?.parse().ok());
+            found.extend(number.map(Attempt));
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+}
+
+impl AttemptLayout {
+    /// The attempt's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Who works on it.
+    pub fn claim(&self) -> PathBuf {
+        self.root.join("claim.json")
+    }
+
+    /// The truth.
+    pub fn log(&self) -> PathBuf {
+        self.root.join("log.jsonl")
+    }
+
+    /// What the sealed state is made of.
+    pub fn seal(&self) -> PathBuf {
+        self.root.join("seal.json")
+    }
+
+    /// When it ended and what its log then was.
+    pub fn end(&self) -> PathBuf {
+        self.root.join("end.json")
+    }
+
+    /// The log of the nth later grading, from 1.
+    pub fn regrade(&self, nth: u32) -> PathBuf {
+        self.root.join(format!("regrade-{nth}.jsonl"))
+    }
+
+    /// The agent's own files, opaque to the harness.
+    pub fn agent(&self) -> PathBuf {
+        self.root.join("agent")
+    }
+}
+
+/// Whether a pair's id can name a folder; ids of a run that was tampered with may not.
+pub(crate) fn is_folder_name(id: &str) -> bool {
+    !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\\', '\0'])
+}
+
+const REPEAT: &str = "repeat-";
+const ATTEMPT: &str = "attempt-";

@@ -50,14 +50,23 @@ impl ReleaseLock {
 
     /// Writes `release.lock` into the release's folder.
     pub fn write(&self, folder: &Path, release: &Release) -> io::Result<()> {
-        let text = format!(
+        replace_file(&folder.join(LOCK_FILE), self.text(release).as_bytes())
+    }
+
+    /// The text of a lock file.
+    pub(crate) fn text(&self, release: &Release) -> String {
+        format!(
             "{HEADER}\nrelease {} {}\ndigest {}\n{}",
             release.id,
             release.version,
             self.digest(),
             self.file_lines()
-        );
-        replace_file(&folder.join(LOCK_FILE), text.as_bytes())
+        )
+    }
+
+    /// Reads the text of a lock file; none if it is none. Its own digest is recomputed, not believed.
+    pub(crate) fn read(text: &str) -> Option<ReleaseLock> {
+        parse(text).map(|(lock, _)| lock)
     }
 
     fn file_lines(&self) -> String {

@@ -1,5 +1,6 @@
 //! Releases as files: the bundled ones load, every slip is named with its place, a lock holds.
 
+#[path = "support/releases.rs"]
 mod support;
 
 use std::fs;

@@ -94,6 +94,11 @@ impl ReleaseTree {
         self.files.get(path).map(|file| &*file.bytes)
     }
 
+    /// The bytes of every file.
+    pub(crate) fn contents(&self) -> impl Iterator<Item = &[u8]> {
+        self.files.values().map(|file| &*file.bytes)
+    }
+
     /// Everything below a folder (`a/b/`, with the slash), paths relative to it.
     pub(crate) fn below(&self, folder: &str) -> Vec<TreeFile> {
         self.files
