@@ -73,6 +73,25 @@ impl ReadingHistory {
             .get(check)
             .is_some_and(|history| history.looks.iter().any(|(known, _)| *known == look))
     }
+
+    /// Whether the check read otherwise on the seal than at the last turn at which it was looked at.
+    pub fn changed_at_seal(&self, check: &CheckId) -> bool {
+        let Some(history) = self.checks.get(check) else { return false };
+        let seen = |is_sealed: bool| {
+            let looks = history.looks.iter().rev();
+            looks
+                .filter(|(look, _)| (*look == Look::Sealed) == is_sealed)
+                .map(|(_, seen)| *seen)
+                .next()
+        };
+        match (seen(false), seen(true)) {
+            (Some(Seen::State(Truth::Unknown(_))), _)
+            | (_, Some(Seen::State(Truth::Unknown(_)))) => false,
+            (Some(Seen::State(before)), Some(Seen::State(now))) => before != now,
+            (Some(Seen::Events { any: before }), Some(Seen::Events { any: now })) => before != now,
+            _ => false,
+        }
+    }
 }
 
 /// A state check's readings up to a moment.

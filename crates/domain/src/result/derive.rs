@@ -50,7 +50,9 @@ pub struct SessionFacts {
 impl SessionFacts {
     /// The result by the published formula.
     pub fn derive(self) -> SessionResult {
-        let graded = self.ending.is_graded();
+        // What is decided otherwise on replay has no verdicts that anybody could derive again.
+        let replays = !self.flags.iter().any(|(flag, _)| *flag == Flag::ReplayMismatch);
+        let graded = self.ending.is_graded() && replays;
         let mut requirements = self.requirements;
         for requirement in &mut requirements {
             requirement.outcome = outcome(graded, requirement);

@@ -2,6 +2,7 @@
 
 mod build;
 mod faults;
+mod folds;
 mod lints;
 mod plans;
 mod results;

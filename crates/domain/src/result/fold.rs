@@ -1,0 +1,117 @@
+//! The fold of a log: what the replayed session says goes into the published formula.
+
+use alloc::{collections::BTreeSet, format, string::String, sync::Arc, vec::Vec};
+
+use super::{RequirementResult, SessionFacts, SessionResult};
+use crate::{
+    fault::{Ending, Flag},
+    ids::Attempt,
+    session::{Answer, Command, Entry, Event, Observation, Phase, Scenario, Session},
+    verdict::Outcome,
+};
+
+/// Folds the log of one attempt.
+///
+/// The log is decided again. One that this machine decides otherwise keeps its own ending and is flagged
+/// `replay_mismatch`; one without an end entry is `lost`, so nothing is to be folded while somebody works on it.
+pub fn fold(scenario: Arc<Scenario>, entries: &[Entry], attempt: Attempt) -> SessionResult {
+    let mut session = Session::new(scenario);
+    for entry in entries {
+        if let Err(reason) = session.apply(entry) {
+            let mut facts = facts(&session, attempt);
+            facts.ending = entries.iter().rev().find_map(logged_ending).unwrap_or(Ending::Lost);
+            facts.flags = observed_flags(entries);
+            facts.flags.push((Flag::ReplayMismatch, format!("entry {}: {reason}", entry.seq)));
+            return facts.derive();
+        }
+    }
+    of_session(&session, attempt)
+}
+
+/// The result of a session as it stands; a session without an end entry is `lost`.
+pub fn of_session(session: &Session, attempt: Attempt) -> SessionResult {
+    facts(session, attempt).derive()
+}
+
+/// The part of a log that a later grading goes on from: all up to the seal. Further entries that continue its
+/// numbers (checks read on the seal, the verification, the end) make a whole log again. None if nothing was
+/// sealed.
+pub fn up_to_seal(entries: &[Entry]) -> Option<&[Entry]> {
+    let is_seal = |entry: &Entry| matches!(entry.event, Event::Answered(_, Answer::Sealed { .. }));
+    entries.iter().position(is_seal).map(|at| &entries[..=at])
+}
+
+fn facts(session: &Session, attempt: Attempt) -> SessionFacts {
+    let scenario = session.scenario();
+    SessionFacts {
+        pair: scenario.spec.pair.clone(),
+        suite: scenario.suite.clone(),
+        persona: scenario.persona.id.clone(),
+        family: scenario.family.clone(),
+        repeat: scenario.spec.repeat,
+        attempt,
+        has_persona: scenario.arm.has_persona(),
+        ending: ending(session),
+        flags: session.flags().to_vec(),
+        completion: session.completion().map(|report| report.outcome.clone()),
+        rule: scenario.completion.clone(),
+        requirements: requirements(session),
+        load: session.load(),
+    }
+}
+
+/// The decision to end is the end entry, whether or not everything was closed after it.
+fn ending(session: &Session) -> Ending {
+    if let Phase::Over(ending) = session.phase() {
+        return *ending;
+    }
+    let decided = session.open_commands().iter().find_map(|(_, command)| match command {
+        Command::End(ending) => Some(*ending),
+        _ => None,
+    });
+    decided.unwrap_or(Ending::Lost)
+}
+
+fn logged_ending(entry: &Entry) -> Option<Ending> {
+    match &entry.event {
+        Event::Decided(_, Command::End(ending)) => Some(*ending),
+        _ => None,
+    }
+}
+
+/// Flags that were seen, whatever the machine makes of the log.
+fn observed_flags(entries: &[Entry]) -> Vec<(Flag, String)> {
+    let flags = entries.iter().filter_map(|entry| match &entry.event {
+        Event::Observed(Observation::Flagged { flag, detail }) => Some((*flag, detail.clone())),
+        _ => None,
+    });
+    flags.collect()
+}
+
+fn requirements(session: &Session) -> Vec<RequirementResult> {
+    let scenario = session.scenario();
+    let mut all = Vec::new();
+    for (at, requirement) in scenario.requirements.iter().enumerate() {
+        let entry = session.ledger().entry(&requirement.id);
+        let online = session
+            .records()
+            .iter()
+            .filter_map(|record| Some((record.turn, (*record.verdicts.get(at)?)?)))
+            .collect();
+        let checks: BTreeSet<_> = requirement.pass.checks().into_iter().collect();
+        let disagreements =
+            checks.into_iter().filter(|check| session.readings().changed_at_seal(check)).count();
+        all.push(RequirementResult {
+            id: requirement.id.clone(),
+            area: requirement.area,
+            mandatory: requirement.mandatory,
+            delivered: entry.and_then(|entry| entry.told),
+            corrections: entry.map_or(0, |entry| entry.raised.len() as u32),
+            online,
+            sealed: session.sealed_verdict(at),
+            outcome: Outcome::NotGraded,
+            disagreements: disagreements as u32,
+        });
+    }
+    all
+}
