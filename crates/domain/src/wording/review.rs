@@ -18,8 +18,8 @@ use super::{
 use crate::{
     controller::{SpeechAct, TurnPlan, WordingGuard},
     interpret::text::{
-        Fit, Token, Words, code_spans, find, find_term_in, holds, polarity, prose, quotations,
-        sentences, tokens, words,
+        Fit, Token, Words, code_spans, find, find_term_in, holds, phrase_places, polarity, prose,
+        quotations, sentences, tokens, words,
     },
 };
 
@@ -102,9 +102,8 @@ impl Says<'_> {
     fn holds_command(&self) -> bool {
         let words = tokens(self.text);
         COMMANDS.iter().any(|command| {
-            let command = tokens(command);
-            find(&words, &command, Fit::Exact).next().is_some()
-                && find(&self.own, &command, Fit::Exact).next().is_none()
+            phrase_places(&words, command).next().is_some()
+                && phrase_places(&self.own, command).next().is_none()
         })
     }
 
