@@ -1,4 +1,9 @@
 //! Implementers of the engine's ports: whatever touches the world outside.
 
+pub mod agents;
+pub mod catalog;
+pub mod clock;
+pub mod executors;
 pub mod process;
 pub mod sandboxes;
+pub mod users;

@@ -1,3 +1,15 @@
 //! The parts that start, watch and stop sessions. Knows ports, no implementer.
 
+pub mod cancel;
+pub mod completion;
+pub mod drive;
+pub mod evidence;
+pub mod materialise;
+pub mod perform;
 pub mod ports;
+pub mod run;
+pub mod setup;
+
+mod readings;
+mod seal;
+mod watchdog;

@@ -1,3 +1,4 @@
 //! Implementers of the sandbox port.
 
 pub mod local;
+pub mod simulated;

@@ -69,9 +69,29 @@ impl Globs {
         self.0.iter().any(|glob| glob.matches(path))
     }
 
+    /// For each alternative the deepest directory, or the path itself, that stands in it without a pattern.
+    pub fn roots(&self) -> Vec<String> {
+        let alternatives = self.0.iter().flat_map(|glob| &glob.alternatives);
+        alternatives.map(|parts| literal_root(parts)).collect()
+    }
+
     /// Whether there is no pattern.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+fn literal_root(parts: &[Part]) -> String {
+    let literal: String = parts
+        .iter()
+        .map_while(|part| if let Part::Char(c) = part { Some(*c) } else { None })
+        .collect();
+    if literal.chars().count() == parts.len() {
+        return literal;
+    }
+    match literal.rfind('/') {
+        Some(0) | None => String::from("/"),
+        Some(at) => String::from(&literal[..at]),
     }
 }
 
@@ -234,7 +254,7 @@ fn fits_one(part: &Part, c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Glob;
+    use super::{Glob, Globs};
 
     #[track_caller]
     fn check(pattern: &str, fits: &[&str], fits_not: &[&str]) {
@@ -262,6 +282,19 @@ mod tests {
         check("a[!0-9]", &["/app/ab"], &["/app/a7"]);
         check("a[b", &["/app/a[b"], &["/app/ab"]);
         check("./a", &["/app/a"], &["/app/./a"]);
+    }
+
+    #[test]
+    fn roots_are_free_of_patterns() {
+        let check = |pattern: &str, expect: &[&str]| {
+            let globs = Globs::below("/app", &[alloc::string::String::from(pattern)]);
+            assert_eq!(globs.roots(), expect, "{pattern}");
+        };
+        check("src/*.rs", &["/app/src"]);
+        check("/etc/passwd", &["/etc/passwd"]);
+        check("/var/lo?/x", &["/var"]);
+        check("/**/x", &["/"]);
+        check("/{etc,var}/x*", &["/etc", "/var"]);
     }
 
     #[test]

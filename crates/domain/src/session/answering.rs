@@ -12,7 +12,7 @@ use crate::{
     fault::{Ending, Flag},
     ids::{CheckId, CommandId, TopicId},
     interpret::{self, Ask},
-    release::Requirement,
+    release::{Requirement, Utterances},
     wording::{self, GuardInput, Rejection},
 };
 
@@ -336,6 +336,7 @@ impl Session {
             .collect();
         let mut public = vec![scenario.statement.as_str()];
         public.extend(told.iter().flat_map(|told| [told.text.as_str(), told.because.as_str()]));
+        public.extend(utterances(&scenario.persona.utterances));
         let mut agent = vec![];
         for line in self.dialogue() {
             match line {
@@ -346,4 +347,20 @@ impl Session {
         let input = GuardInput { hidden: &hidden, public: &public, agent: &agent, plan };
         wording::guard(&input)
     }
+}
+
+fn utterances(words: &Utterances) -> impl Iterator<Item = &str> {
+    [
+        &words.opening,
+        &words.tell,
+        &words.acknowledge,
+        &words.grant,
+        &words.refuse,
+        &words.dont_know,
+        &words.defer,
+        &words.nudge,
+    ]
+    .into_iter()
+    .flatten()
+    .map(String::as_str)
 }

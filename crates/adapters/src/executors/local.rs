@@ -1,0 +1,105 @@
+//! Runs attempts as tasks of this process: [`LocalExecutor`] never gives out more processors than there are.
+
+use std::sync::Arc;
+
+use engine::ports::executor::{Executor, Job, Runner};
+use tokio::{sync::Semaphore, task::JoinSet};
+
+/// Shares of a processor that are told apart.
+const SHARES: f64 = 100.0;
+
+/// This host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LocalExecutor {
+    /// Processors that attempts may take together.
+    pub cpus: f64,
+    /// Attempts at once at the most, whatever they weigh.
+    pub jobs_max: usize,
+}
+
+impl LocalExecutor {
+    /// As many attempts at once as the host's processors carry.
+    pub fn of_host() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { cpus: cores as f64, jobs_max: usize::MAX }
+    }
+}
+
+#[async_trait::async_trait]
+impl Executor for LocalExecutor {
+    async fn execute(&self, jobs: &[Job], runner: Arc<dyn Runner>) {
+        let all = shares(self.cpus);
+        let processors = Arc::new(Semaphore::new(all as usize));
+        let places = Arc::new(Semaphore::new(self.jobs_max.clamp(1, Semaphore::MAX_PERMITS)));
+        let mut running = JoinSet::new();
+        for job in jobs {
+            // A job that wants more than there is gets all of it, alone.
+            let weight = shares(job.cpus).min(all);
+            let place = places.clone().acquire_owned().await;
+            let processor = processors.clone().acquire_many_owned(weight).await;
+            let (runner, index) = (runner.clone(), job.index);
+            running.spawn(async move {
+                let _held = (place, processor);
+                runner.run(index).await;
+            });
+        }
+        while let Some(ended) = running.join_next().await {
+            if let Err(error) = ended
+                && error.is_panic()
+            {
+                std::panic::resume_unwind(error.into_panic());
+            }
+        }
+    }
+}
+
+fn shares(cpus: f64) -> u32 {
+    // A float becomes the nearest number of shares that the type holds.
+    (cpus * SHARES).ceil().clamp(1.0, 1e6) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Counting {
+        now: AtomicUsize,
+        most: AtomicUsize,
+        ran: Mutex<Vec<usize>>,
+    }
+
+    #[async_trait::async_trait]
+    impl Runner for Counting {
+        async fn run(&self, index: usize) {
+            let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(now, Ordering::SeqCst);
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            self.now.fetch_sub(1, Ordering::SeqCst);
+            self.ran.lock().expect("no holder panics").push(index);
+        }
+    }
+
+    async fn check(executor: LocalExecutor, job_cpus: f64, most: usize) {
+        let runner = Arc::new(Counting::default());
+        let jobs: Vec<Job> = (0..7).map(|index| Job { index, cpus: job_cpus }).collect();
+        executor.execute(&jobs, runner.clone()).await;
+        let mut ran = runner.ran.lock().expect("no holder panics").clone();
+        ran.sort_unstable();
+        assert_eq!(ran, (0..7).collect::<Vec<_>>());
+        assert_eq!(runner.most.load(Ordering::SeqCst), most, "{executor:?} {job_cpus}");
+    }
+
+    #[tokio::test]
+    async fn processors_are_never_given_out_twice() {
+        check(LocalExecutor { cpus: 2.0, jobs_max: usize::MAX }, 1.0, 2).await;
+        check(LocalExecutor { cpus: 2.0, jobs_max: usize::MAX }, 0.5, 4).await;
+        check(LocalExecutor { cpus: 2.0, jobs_max: 1 }, 0.5, 1).await;
+        check(LocalExecutor { cpus: 1.0, jobs_max: usize::MAX }, 4.0, 1).await;
+    }
+}

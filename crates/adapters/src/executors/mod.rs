@@ -1,0 +1,5 @@
+//! Executors: where attempts run.
+
+mod local;
+
+pub use local::LocalExecutor;

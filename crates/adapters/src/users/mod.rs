@@ -1,0 +1,5 @@
+//! Users: who words what the controller wants said.
+
+mod template;
+
+pub use template::TemplateUser;

@@ -1,0 +1,484 @@
+//! Carries out one command and brings back its answer; what is seen meanwhile goes to the driver ([`Stage`]).
+
+use std::{
+    sync::{
+        Arc, Mutex as StdMutex, OnceLock,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use domain::{
+    acceptance::Look,
+    controller::{DialogueLine, Grant, Voice},
+    evidence::Channel,
+    fault::{Ending, Flag},
+    ids::Turn,
+    release::VerifyMode,
+    session::{Answer, CheckRequest, Command, CompletionReport, Observation, TurnStop, Wordsmith},
+};
+use tokio::sync::{Mutex, Notify, mpsc::UnboundedSender};
+
+use crate::{
+    completion::verifier_tools,
+    evidence::{CapturedTurn, Gathered},
+    ports::{
+        agent::{AgentFault, Brief, Conversation, Observer},
+        clock::within,
+        record::{Blob, RecordError},
+        sandbox::{LimitKind, Recording, Sandbox, SandboxFault},
+        user::WordRequest,
+    },
+    readings::LookEvidence,
+    seal,
+    setup::{SessionPorts, Setup},
+};
+
+/// How long an agent has to return control once it is interrupted, and a driver to close.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The last try of a wording is always the template's.
+const TEMPLATE_TRY: u32 = 4;
+
+/// What a command needs to know of the machine when it is decided.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Who speaks.
+    pub voice: Voice,
+    /// What was said so far.
+    pub dialogue: Vec<DialogueLine>,
+    /// Grants given so far.
+    pub grants: Vec<Grant>,
+    /// Turns taken for hand-offs so far.
+    pub handoffs: Vec<Turn>,
+}
+
+/// The parts of one session while it runs.
+pub struct Stage {
+    setup: Setup,
+    ports: SessionPorts,
+    sender: UnboundedSender<Observation>,
+    sandbox: OnceLock<Arc<dyn Sandbox>>,
+    conversation: OnceLock<Box<dyn Conversation>>,
+    gathered: Mutex<Gathered>,
+    /// Observations that the evidence has not taken in yet.
+    unread: StdMutex<Vec<Observation>>,
+    interrupt: StdMutex<Arc<Notify>>,
+    is_frozen: AtomicBool,
+    turn: AtomicU32,
+}
+
+/// Why a command could not be carried out.
+enum Stop {
+    Sandbox(SandboxFault),
+    Agent(AgentFault),
+    Record(RecordError),
+    Other(Flag, Option<Ending>, String),
+}
+
+impl From<SandboxFault> for Stop {
+    fn from(fault: SandboxFault) -> Self {
+        Stop::Sandbox(fault)
+    }
+}
+
+impl From<AgentFault> for Stop {
+    fn from(fault: AgentFault) -> Self {
+        match fault {
+            AgentFault::Sandbox(fault) => Stop::Sandbox(fault),
+            fault => Stop::Agent(fault),
+        }
+    }
+}
+
+impl From<RecordError> for Stop {
+    fn from(error: RecordError) -> Self {
+        Stop::Record(error)
+    }
+}
+
+impl Stage {
+    /// The parts of a session that has not begun.
+    pub fn new(setup: Setup, ports: SessionPorts, sender: UnboundedSender<Observation>) -> Self {
+        let scenario = &setup.scenario;
+        let keeps_contents = scenario.checks.iter().any(|check| check.kind.since().is_some());
+        let gathered =
+            Gathered::new(scenario.channels.clone(), scenario.workdir.clone(), keeps_contents);
+        Self {
+            setup,
+            ports,
+            sender,
+            sandbox: OnceLock::new(),
+            conversation: OnceLock::new(),
+            gathered: Mutex::new(gathered),
+            unread: StdMutex::new(Vec::new()),
+            interrupt: StdMutex::new(Arc::new(Notify::new())),
+            is_frozen: AtomicBool::new(false),
+            turn: AtomicU32::new(0),
+        }
+    }
+
+    /// An observation was recorded: evidence too.
+    pub fn observed(&self, observation: &Observation) {
+        self.unread.lock().expect("no holder panics").push(observation.clone());
+    }
+
+    /// Carries out a command.
+    pub async fn perform(&self, command: Command, context: Context) -> Answer {
+        let is_preparation = matches!(command, Command::PrepareSandbox | Command::OpenAgent);
+        let is_verification = matches!(
+            command,
+            Command::VerifyCompletion | Command::Check { look: Look::Sealed, .. }
+        );
+        match self.try_perform(command, context).await {
+            Ok(answer) => answer,
+            Err(stop) => failed(stop, is_preparation, is_verification),
+        }
+    }
+
+    async fn try_perform(&self, command: Command, context: Context) -> Result<Answer, Stop> {
+        match command {
+            Command::PrepareSandbox => self.prepare_sandbox().await,
+            Command::OpenAgent => self.open_agent().await,
+            Command::Word { plan, nth, after } => {
+                if nth >= TEMPLATE_TRY {
+                    let text = domain::wording::template(&plan);
+                    return Ok(Answer::Worded { text, by: Wordsmith::Template, exchange: None });
+                }
+                let Context { voice, dialogue, .. } = &context;
+                let request = WordRequest { voice, dialogue, plan: &plan, nth, after: &after };
+                let worded = self.ports.user.word(request).await.map_err(|fault| {
+                    let detail = fault.to_string();
+                    // Not to have worded is no end: the machine tries again, and words by itself at last.
+                    Stop::Other(Flag::UserFailed, None, detail)
+                })?;
+                Ok(Answer::Worded { text: worded.text, by: worded.by, exchange: worded.exchange })
+            }
+            Command::Prompt { turn, message, deadline_ms } => {
+                self.prompt(turn, &message, deadline_ms).await
+            }
+            Command::AnswerPermission { request, allow } => {
+                self.conversation()?.answer_permission(request, allow).await?;
+                Ok(Answer::PermissionAnswered)
+            }
+            // Nothing that an agent of this version runs has a way out, so there is no wire to block.
+            Command::BlockWire => Ok(Answer::WireBlocked),
+            Command::Interrupt { .. } => {
+                self.interrupt.lock().expect("no holder panics").notify_one();
+                let clock = self.ports.clock.as_ref();
+                if let Some(stopped) = within(clock, GRACE, self.conversation()?.interrupt()).await
+                {
+                    stopped?;
+                }
+                Ok(Answer::Interrupted)
+            }
+            Command::Freeze { .. } => {
+                let late_ms = self.ports.agent.identify().late_updates_ms;
+                if late_ms > 0 {
+                    self.ports.clock.sleep(Duration::from_millis(late_ms)).await;
+                }
+                self.freeze().await?;
+                Ok(Answer::Frozen)
+            }
+            Command::Capture { turn } => self.capture(turn).await,
+            // Without a model the rules have the last word.
+            Command::Interpret { .. } => Ok(Answer::Interpreted { topics: Vec::new() }),
+            Command::Check { look, checks } => self.check(look, &checks, context).await,
+            Command::Seal => self.seal().await,
+            Command::VerifyCompletion => self.verify_completion().await,
+            Command::End(_) => {
+                self.close().await;
+                Ok(Answer::Closed)
+            }
+        }
+    }
+
+    async fn prepare_sandbox(&self) -> Result<Answer, Stop> {
+        let base = self.setup.base.as_ref().map_err(|fault| {
+            let detail = fault.to_string();
+            Stop::Other(Flag::MaterialiseFailed, Some(Ending::PreparationFailed), detail)
+        })?;
+        let made = self.ports.sandboxes.provision(base, &self.setup.limits, Recording::Processes);
+        let sandbox: Arc<dyn Sandbox> = Arc::from(made.await?);
+        self.sandbox.set(sandbox).map_err(|_| twice("sandbox"))?;
+        Ok(Answer::SandboxReady)
+    }
+
+    async fn open_agent(&self) -> Result<Answer, Stop> {
+        let brief = Brief { workdir: self.setup.scenario.workdir.clone() };
+        let opened = self.ports.agent.open(self.sandbox()?.clone(), &brief).await?;
+        self.conversation.set(opened).map_err(|_| twice("agent"))?;
+        Ok(Answer::AgentOpened { identity: self.ports.agent.identify().name })
+    }
+
+    async fn prompt(&self, turn: Turn, message: &str, deadline_ms: u64) -> Result<Answer, Stop> {
+        let (sandbox, conversation) = (self.sandbox()?, self.conversation()?);
+        let clock = self.ports.clock.as_ref();
+        self.turn.store(turn.0, Ordering::Relaxed);
+        let interrupt = Arc::new(Notify::new());
+        *self.interrupt.lock().expect("no holder panics") = interrupt.clone();
+        self.thaw().await?;
+        self.gathered.lock().await.prompted(turn, message);
+        let observer = Observer::new(turn, sandbox.clone(), self.sender.clone());
+        let began_ms = clock.now_ms();
+        let mut work = conversation.prompt(message, &observer);
+        let stopped = tokio::select! {
+            biased;
+            stopped = &mut work => Some(stopped),
+            () = interrupt.notified() => {
+                // Control that comes back within the grace is an answer to the interrupt, whatever it says.
+                let came = within(clock, GRACE, &mut work).await;
+                Some(came.unwrap_or(Ok(TurnStop::Interrupted)).map(|stop| match stop {
+                    TurnStop::Finished => TurnStop::Interrupted,
+                    other => other,
+                }))
+            }
+            () = clock.sleep(Duration::from_millis(deadline_ms)) => None,
+        };
+        let (stop, agent_ms) = match stopped {
+            Some(stopped) => (stopped?, clock.now_ms().saturating_sub(began_ms).min(deadline_ms)),
+            None => {
+                let stopping = async { tokio::join!(conversation.interrupt(), &mut work).0 };
+                if let Some(stopped) = within(clock, GRACE, stopping).await {
+                    stopped?;
+                }
+                (TurnStop::DeadlinePassed, deadline_ms)
+            }
+        };
+        self.gathered.lock().await.turn_ended(turn, agent_ms);
+        Ok(Answer::TurnEnded { stop, agent_ms })
+    }
+
+    async fn capture(&self, turn: Turn) -> Result<Answer, Stop> {
+        let sandbox = self.sandbox()?;
+        let capture = sandbox.capture(turn).await?;
+        let (captured, manifest) = self.take_in(turn, &capture).await?;
+        let breached: Vec<&str> = capture.limits_hit.iter().filter_map(limit_name).collect();
+        Ok(Answer::Captured {
+            manifest,
+            changed: count(captured.changes.len()),
+            processes: count(captured.started),
+            overflow: captured.overflow,
+            limit_hit: (!breached.is_empty()).then(|| breached.join(", ")),
+            cpu_share_percent: None,
+        })
+    }
+
+    /// Evidence and blobs of a capture, and the hash of its manifest.
+    async fn take_in(
+        &self,
+        turn: Turn,
+        capture: &crate::ports::sandbox::Capture,
+    ) -> Result<(CapturedTurn, domain::ids::Hash), Stop> {
+        let mut gathered = self.gathered.lock().await;
+        self.read_unread(&mut gathered);
+        let captured = gathered.capture(self.sandbox()?.as_ref(), turn, capture).await?;
+        let messages = gathered.messages(turn);
+        drop(gathered);
+        let record = self.ports.record.as_ref();
+        let manifest = record.put(Blob::Manifest(&capture.manifest))?;
+        self.cut(
+            Channel::Manifest,
+            turn,
+            captured.changes.len(),
+            Blob::Changes(&captured.changes),
+        )?;
+        let processes = &captured.processes;
+        self.cut(Channel::Processes, turn, processes.len(), Blob::Processes(processes))?;
+        self.cut(Channel::Transcript, turn, messages.len(), Blob::Messages(&messages))?;
+        Ok((captured, manifest))
+    }
+
+    fn cut(
+        &self,
+        channel: Channel,
+        turn: Turn,
+        events: usize,
+        blob: Blob<'_>,
+    ) -> Result<(), RecordError> {
+        if events > 0 {
+            let blob = self.ports.record.put(blob)?;
+            self.tell(Observation::Cut { channel, turn, count: count(events), blob });
+        }
+        Ok(())
+    }
+
+    async fn check(
+        &self,
+        look: Look,
+        requests: &[CheckRequest],
+        context: Context,
+    ) -> Result<Answer, Stop> {
+        let sandbox = self.sandbox()?;
+        let mut gathered = self.gathered.lock().await;
+        self.read_unread(&mut gathered);
+        let evidence = LookEvidence::gather(
+            &mut gathered,
+            &self.setup,
+            sandbox.clone(),
+            look,
+            requests,
+            context,
+        )
+        .await?;
+        let turn = match look {
+            Look::Turn(turn) => turn,
+            Look::Sealed => Turn(self.turn.load(Ordering::Relaxed)),
+        };
+        let diffs = &evidence.recorded_evidence().diffs;
+        let files: usize = diffs.values().map(Vec::len).sum();
+        self.cut(Channel::Diff, turn, files, Blob::Diffs(diffs))?;
+        let readings = evidence.read_all(self.ports.checks.as_ref(), requests).await?;
+        Ok(Answer::Read { readings })
+    }
+
+    async fn seal(&self) -> Result<Answer, Stop> {
+        let sandbox = self.sandbox()?;
+        if let Some(conversation) = self.conversation.get() {
+            // A driver that cannot close dies with the sandbox's processes.
+            let _ = within(self.ports.clock.as_ref(), GRACE, conversation.close()).await;
+        }
+        self.freeze().await?;
+        let turn = Turn(self.turn.load(Ordering::Relaxed));
+        let capture = sandbox.capture(turn).await?;
+        self.take_in(turn, &capture).await?;
+        let base = self.setup.base.as_ref().ok().map(|base| base.digest.clone());
+        let record = self.ports.record.as_ref();
+        let digest = seal::keep(sandbox.as_ref(), base, &capture.manifest, record).await??;
+        let rule = &self.setup.scenario.completion;
+        if rule.verify == VerifyMode::Fresh {
+            sandbox.end().await?;
+        }
+        let whole_root = rule.verify == VerifyMode::Live || rule.paths.iter().any(|p| p == "/");
+        let verifier_tools_changed =
+            if whole_root { verifier_tools(&capture.manifest) } else { Vec::new() };
+        Ok(Answer::Sealed { digest, verifier_tools_changed })
+    }
+
+    async fn verify_completion(&self) -> Result<Answer, Stop> {
+        let sandbox = self.sandbox()?;
+        let rule = &self.setup.scenario.completion;
+        let verifier = &self.setup.verifier;
+        let began_ms = self.ports.clock.now_ms();
+        let (verified, survivors) = match rule.verify {
+            VerifyMode::Fresh => {
+                let fresh = sandbox.restore(&rule.paths, &self.setup.limits).await?;
+                let verified = verifier.verify(fresh.as_ref()).await?;
+                fresh.end().await?;
+                (verified, Vec::new())
+            }
+            VerifyMode::Live => {
+                let survivors = self.gathered.lock().await.alive();
+                self.thaw().await?;
+                let verified = verifier.verify(sandbox.as_ref()).await?;
+                sandbox.end().await?;
+                (verified, survivors)
+            }
+        };
+        let output = seal::verifier_output(&verified.finished, &survivors);
+        let output = self.ports.record.put(Blob::Bytes(&output))?;
+        let took_ms = self.ports.clock.now_ms().saturating_sub(began_ms);
+        let outcome = verified.outcome;
+        Ok(Answer::CompletionVerified(CompletionReport { outcome, took_ms, output: Some(output) }))
+    }
+
+    /// Nothing of the session goes on after this, whatever its parts say to it.
+    pub async fn close(&self) {
+        let clock = self.ports.clock.as_ref();
+        if let Some(conversation) = self.conversation.get() {
+            let _ = within(clock, GRACE, conversation.close()).await;
+        }
+        if let Some(sandbox) = self.sandbox.get() {
+            let _ = within(clock, GRACE, sandbox.end()).await;
+        }
+    }
+
+    async fn freeze(&self) -> Result<(), Stop> {
+        if !self.is_frozen.load(Ordering::Relaxed) {
+            self.sandbox()?.freeze().await?;
+            self.is_frozen.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    async fn thaw(&self) -> Result<(), Stop> {
+        if self.is_frozen.load(Ordering::Relaxed) {
+            self.sandbox()?.thaw().await?;
+            self.is_frozen.store(false, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn sandbox(&self) -> Result<&Arc<dyn Sandbox>, Stop> {
+        self.sandbox.get().ok_or_else(|| bug("there is no sandbox yet"))
+    }
+
+    fn conversation(&self) -> Result<&dyn Conversation, Stop> {
+        self.conversation.get().map(Box::as_ref).ok_or_else(|| bug("there is no agent yet"))
+    }
+
+    fn read_unread(&self, gathered: &mut Gathered) {
+        for observation in self.unread.lock().expect("no holder panics").drain(..) {
+            gathered.observe(&observation);
+        }
+    }
+
+    fn tell(&self, observation: Observation) {
+        // The driver listens as long as a command is performed.
+        let _ = self.sender.send(observation);
+    }
+}
+
+fn failed(stop: Stop, is_preparation: bool, is_verification: bool) -> Answer {
+    let (flag, ending, detail) = match stop {
+        Stop::Other(flag, ending, detail) => (flag, ending, detail),
+        Stop::Record(error) => {
+            (Flag::JournalFailed, Some(Ending::JournalFailed), error.to_string())
+        }
+        Stop::Sandbox(fault) if is_verification => {
+            (Flag::VerificationIncomplete, None, fault.to_string())
+        }
+        Stop::Sandbox(SandboxFault::HostLimit(detail)) => {
+            (Flag::HostLimits, Some(Ending::HostLimits), detail)
+        }
+        Stop::Sandbox(fault) if is_preparation => {
+            (Flag::PreparationFailed, Some(Ending::PreparationFailed), fault.to_string())
+        }
+        Stop::Sandbox(fault) => {
+            (Flag::EnvironmentLost, Some(Ending::EnvironmentLost), fault.to_string())
+        }
+        Stop::Agent(AgentFault::Provider(detail)) => {
+            (Flag::ProviderError, Some(Ending::ProviderError), detail)
+        }
+        Stop::Agent(fault @ AgentFault::Channel(_)) => {
+            (Flag::ChannelFailed, Some(Ending::ChannelFailed), fault.to_string())
+        }
+        Stop::Agent(fault) if is_preparation => {
+            (Flag::PreparationFailed, Some(Ending::PreparationFailed), fault.to_string())
+        }
+        Stop::Agent(fault) => (Flag::ChannelFailed, Some(Ending::ChannelFailed), fault.to_string()),
+    };
+    Answer::Failed { flag, ending, detail }
+}
+
+fn bug(detail: &str) -> Stop {
+    Stop::Other(Flag::ControllerBug, Some(Ending::ControllerBug), detail.to_owned())
+}
+
+fn twice(what: &str) -> Stop {
+    bug(&format!("the {what} was asked for twice"))
+}
+
+/// Slowness is no breach: the share of processors has no name here.
+fn limit_name(limit: &LimitKind) -> Option<&'static str> {
+    match limit {
+        LimitKind::Memory => Some("memory"),
+        LimitKind::Processes => Some("processes"),
+        LimitKind::Disk => Some("disk"),
+        LimitKind::Cpu => None,
+    }
+}
+
+fn count(events: usize) -> u32 {
+    u32::try_from(events).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,54 @@
+//! What one session is made of: [`Setup`], decided before it starts, and [`SessionPorts`], by which it acts.
+
+use std::sync::Arc;
+
+use domain::session::Scenario;
+
+use crate::{
+    completion::Verifier,
+    ports::{
+        agent::Agent,
+        check::Checks,
+        clock::Clock,
+        record::Record,
+        sandbox::{Base, FileEntry, Limits, SandboxFault, Sandboxes},
+        user::User,
+        watch::{SessionKey, Watch},
+    },
+};
+
+/// What a session needs to know beside its scenario.
+#[derive(Clone)]
+pub struct Setup {
+    /// Which attempt it is.
+    pub key: SessionKey,
+    /// The compiled setting.
+    pub scenario: Arc<Scenario>,
+    /// The task's base, or why it could not be made.
+    pub base: Result<Base, SandboxFault>,
+    /// Limits of the task.
+    pub limits: Limits,
+    /// The native verifier.
+    pub verifier: Arc<Verifier>,
+    /// The pair's `checks/` folder, paths relative to it.
+    pub check_files: Arc<[FileEntry]>,
+}
+
+/// By what a session acts.
+#[derive(Clone)]
+pub struct SessionPorts {
+    /// Where the agent works.
+    pub sandboxes: Arc<dyn Sandboxes>,
+    /// The agent under test.
+    pub agent: Arc<dyn Agent>,
+    /// Who words.
+    pub user: Arc<dyn User>,
+    /// Who reads checks that are not pure over recorded evidence.
+    pub checks: Arc<dyn Checks>,
+    /// Its time.
+    pub clock: Arc<dyn Clock>,
+    /// Its journal and blobs.
+    pub record: Arc<dyn Record>,
+    /// Who listens.
+    pub watch: Arc<dyn Watch>,
+}
