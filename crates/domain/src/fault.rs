@@ -1,5 +1,5 @@
-//! The one table of endings and flags ([`Ending`], [`Flag`]): each with exactly one owner, and whether it is
-//! re-run, regraded or scored.
+//! The one table of endings and flags ([`Ending`], [`Flag`]): each with exactly one owner, and
+//! whether it is re-run, regraded or scored.
 
 /// Who answers for an ending or a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

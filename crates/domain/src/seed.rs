@@ -1,7 +1,7 @@
 //! Randomness is a tree of seeds ([`Seed`]), drawn only when a plan is made.
 
-/// A node of the tree. A child depends on its parent and its label alone, so neither the order of drawing nor
-/// the absence of a sibling changes what another one draws.
+/// A node of the tree. A child depends on its parent and its label alone, so neither the order of
+/// drawing nor the absence of a sibling changes what another one draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seed(u64);
 

@@ -1,5 +1,5 @@
-//! The expansion of a request into a [`Plan`]: pairs in order of their ids times repeats, limits resolved, draws
-//! drawn.
+//! The expansion of a request into a [`Plan`]: pairs in order of their ids times repeats, limits
+//! resolved, draws drawn.
 
 use alloc::{
     string::{String, ToString},
@@ -29,7 +29,8 @@ pub struct PlanRequest {
     pub seed: u64,
     /// Planned repeats of each pair, at least 1.
     pub repeats: u32,
-    /// Patterns of pair ids (`*` any text, `?` any character), any of which suffices; empty means all.
+    /// Patterns of pair ids (`*` any text, `?` any character), any of which suffices; empty means
+    /// all.
     pub pairs: Vec<String>,
     /// The first so many of the pairs that fit; none means all.
     pub limit: Option<u32>,
@@ -91,8 +92,8 @@ pub enum Unsuited {
 ///
 /// # Errors
 ///
-/// [`PlanError`] if nothing fits or a pair cannot run with this sandbox and driver. Such a pair is refused
-/// rather than left out, because nothing but the request may shrink the denominator.
+/// [`PlanError`] if nothing fits or a pair cannot run with this sandbox and driver. Such a pair is
+/// refused rather than left out, because nothing but the request may shrink the denominator.
 pub fn expand(release: &Release, request: &PlanRequest) -> Result<Plan, PlanError> {
     if request.repeats == 0 {
         return Err(PlanError::Zero("the number of repeats"));
@@ -140,7 +141,8 @@ pub fn expand(release: &Release, request: &PlanRequest) -> Result<Plan, PlanErro
     })
 }
 
-/// The numbers that end a session of the pair: its budget, resolved and multiplied, and the watchdogs.
+/// The numbers that end a session of the pair: its budget, resolved and multiplied, and the
+/// watchdogs.
 pub fn limits(pair: &Pair, task: &Task, side: &BenchmarkSide) -> SessionLimits {
     let requirements = u32::try_from(pair.requirements.len()).unwrap_or(u32::MAX);
     let multiplier = u64::from(side.budget_multiplier);
@@ -172,8 +174,8 @@ pub(crate) fn turns_max(pair: &Pair) -> u32 {
     pair.budget.turns.unwrap_or_else(|| requirements.saturating_mul(2).saturating_add(4))
 }
 
-/// Requirements that keep the pair out of the opening arm: their acceptance refers to the telling or to grants,
-/// and they carry no `opening` wording.
+/// Requirements that keep the pair out of the opening arm: their acceptance refers to the telling
+/// or to grants, and they carry no `opening` wording.
 pub fn excluded_from_opening(pair: &Pair) -> Vec<&RequirementId> {
     pair.requirements
         .iter()

@@ -1,5 +1,5 @@
-//! From a release, a configuration and an arm to fully decided session specs ([`Plan`]), and what of them is
-//! still to be done ([`remaining`]); all randomness is drawn here.
+//! From a release, a configuration and an arm to fully decided session specs ([`Plan`]), and what
+//! of them is still to be done ([`remaining`]); all randomness is drawn here.
 
 mod expand;
 mod remaining;

@@ -77,9 +77,10 @@ impl AttemptState {
 
 /// What is still to be done, in the order of the plan; at most one thing for each repeat at a time.
 ///
-/// A repeat without an attempt is run. After a fault of infra, harness or simulator it is run once more; lost
-/// and aborted attempts do not use that up. What was sealed before it was lost or aborted, and what could not be
-/// verified, is verified again instead, once. Excluded pairs are never run.
+/// A repeat without an attempt is run. After a fault of infra, harness or simulator it is run once
+/// more; lost and aborted attempts do not use that up. What was sealed before it was lost or
+/// aborted, and what could not be verified, is verified again instead, once. Excluded pairs are
+/// never run.
 pub fn remaining(plan: &Plan, attempts: &[AttemptRecord]) -> Vec<Work> {
     plan.specs
         .iter()
@@ -88,8 +89,8 @@ pub fn remaining(plan: &Plan, attempts: &[AttemptRecord]) -> Vec<Work> {
         .collect()
 }
 
-/// Which of the attempts at one repeat is scored: the first without a fault that asks for a re-run, else the
-/// last; none if there is none. Results stand in any order.
+/// Which of the attempts at one repeat is scored: the first without a fault that asks for a re-run,
+/// else the last; none if there is none. Results stand in any order.
 pub fn scored(attempts: &[SessionResult]) -> Option<&SessionResult> {
     let first_sound = attempts
         .iter()

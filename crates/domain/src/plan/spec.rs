@@ -1,10 +1,12 @@
-//! What a plan is made of: arm, configuration, the benchmark's side and the decided sessions ([`Plan`]).
+//! What a plan is made of: arm, configuration, the benchmark's side and the decided sessions
+//! ([`Plan`]).
 
 use alloc::{string::String, vec::Vec};
 
 use crate::ids::{AgentName, Hash, PairId, ReleaseId, Repeat};
 
-/// Version of controller, checks, session note and prompts; two rows compare only with equal protocol.
+/// Version of controller, checks, session note and prompts; two rows compare only with equal
+/// protocol.
 pub const PROTOCOL: u32 = 1;
 
 /// What an arm changes; the machine is one.
@@ -118,7 +120,8 @@ pub struct Plan {
     pub seed: u64,
     /// Planned repeats of each pair.
     pub repeats: u32,
-    /// Every assigned repeat in order of pair and repeat, those of excluded pairs included: the denominator.
+    /// Every assigned repeat in order of pair and repeat, those of excluded pairs included: the
+    /// denominator.
     pub specs: Vec<SessionSpec>,
     /// Pairs that the arm excludes; they are never run and stay in the denominator.
     pub excluded: Vec<PairId>,

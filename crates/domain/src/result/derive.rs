@@ -1,4 +1,5 @@
-//! From what a log holds ([`SessionFacts`]) to the formula: completed, personalized, valid, joint, class.
+//! From what a log holds ([`SessionFacts`]) to the formula: completed, personalized, valid, joint,
+//! class.
 
 use alloc::{
     format,
@@ -157,7 +158,8 @@ fn is_completed(outcome: &CompletionOutcome, rule: &CompletionRule) -> bool {
     }
 }
 
-/// What was seen, what the ending sets, and what the requirements leave open: each flag once, in order.
+/// What was seen, what the ending sets, and what the requirements leave open: each flag once, in
+/// order.
 fn flags(
     ending: Ending,
     seen: Vec<(Flag, String)>,

@@ -12,8 +12,10 @@ use crate::{
 
 /// Folds the log of one attempt.
 ///
-/// The log is decided again. One that this machine decides otherwise keeps its own ending and is flagged
-/// `replay_mismatch`; one without an end entry is `lost`, so nothing is to be folded while somebody works on it.
+/// The log is decided again. One that this machine decides otherwise keeps its own ending and is
+/// flagged
+/// `replay_mismatch`; one without an end entry is `lost`, so nothing is to be folded while somebody
+/// works on it.
 pub fn fold(scenario: Arc<Scenario>, entries: &[Entry], attempt: Attempt) -> SessionResult {
     let mut session = Session::new(scenario);
     for entry in entries {
@@ -33,9 +35,9 @@ pub fn of_session(session: &Session, attempt: Attempt) -> SessionResult {
     facts(session, attempt).derive()
 }
 
-/// The part of a log that a later grading goes on from: all up to the seal. Further entries that continue its
-/// numbers (checks read on the seal, the verification, the end) make a whole log again. None if nothing was
-/// sealed.
+/// The part of a log that a later grading goes on from: all up to the seal. Further entries that
+/// continue its numbers (checks read on the seal, the verification, the end) make a whole log
+/// again. None if nothing was sealed.
 pub fn up_to_seal(entries: &[Entry]) -> Option<&[Entry]> {
     let is_seal = |entry: &Entry| matches!(entry.event, Event::Answered(_, Answer::Sealed { .. }));
     entries.iter().position(is_seal).map(|at| &entries[..=at])

@@ -1,4 +1,5 @@
-//! What one attempt came to ([`SessionResult`]), requirement by requirement, with its one [`Class`] of the census.
+//! What one attempt came to ([`SessionResult`]), requirement by requirement, with its one [`Class`]
+//! of the census.
 
 use alloc::{string::String, vec::Vec};
 
@@ -50,9 +51,9 @@ pub struct SessionResult {
 }
 
 impl SessionResult {
-    /// The flags that take validity away. One that merely leaves a requirement undecided counts only if that
-    /// decides the joint pass: some mandatory requirement is undecided, no other one failed, and completion
-    /// passed or is unknown.
+    /// The flags that take validity away. One that merely leaves a requirement undecided counts
+    /// only if that decides the joint pass: some mandatory requirement is undecided, no other one
+    /// failed, and completion passed or is unknown.
     pub fn counting_flags(&self) -> impl Iterator<Item = Flag> + '_ {
         let decisive = self.undecided_decides();
         self.flags.iter().map(|(flag, _)| *flag).filter(move |flag| match flag.weight() {
@@ -76,7 +77,8 @@ impl SessionResult {
     }
 }
 
-/// Whether some mandatory requirement is undecided and none failed, so that personalization is open.
+/// Whether some mandatory requirement is undecided and none failed, so that personalization is
+/// open.
 pub(super) fn mandatory_undecided(requirements: &[RequirementResult]) -> bool {
     let mut mandatory = requirements.iter().filter(|requirement| requirement.mandatory);
     let is_open = |outcome: Outcome| matches!(outcome, Outcome::Undecided(_));
@@ -120,7 +122,8 @@ pub enum Class {
     Invalid,
     /// An agent's flag disqualifies it.
     Disqualified,
-    /// Completed, personalized, within budget, valid. Without persona: completed, within budget, valid.
+    /// Completed, personalized, within budget, valid. Without persona: completed, within budget,
+    /// valid.
     JointPass,
     /// A budget was exceeded.
     OverBudget,

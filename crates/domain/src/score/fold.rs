@@ -17,13 +17,13 @@ use crate::{
 };
 
 impl RunScore {
-    /// Folds all attempts of a run, in any order. The denominator is the plan's list; what has no attempt is
-    /// not run.
+    /// Folds all attempts of a run, in any order. The denominator is the plan's list; what has no
+    /// attempt is not run.
     ///
     /// # Errors
     ///
-    /// [`ScoreError`] if plan, release and results do not belong together, or if a total is not the sum of its
-    /// parts.
+    /// [`ScoreError`] if plan, release and results do not belong together, or if a total is not the
+    /// sum of its parts.
     pub fn of(
         plan: &Plan,
         release: &Release,
@@ -153,8 +153,8 @@ impl Fold {
         }
     }
 
-    /// A requirement of a session that does not count is neither passed nor failed; why it could not be decided
-    /// is shown all the same.
+    /// A requirement of a session that does not count is neither passed nor failed; why it could
+    /// not be decided is shown all the same.
     fn add_requirements(&mut self, pair: &Pair, result: Option<&SessionResult>, class: Class) {
         for requirement in &pair.requirements {
             let found = result.and_then(|result| {

@@ -1,4 +1,5 @@
-//! The fold of results into the score of a run ([`RunScore`]), with the [`Census`] whose identity is asserted.
+//! The fold of results into the score of a run ([`RunScore`]), with the [`Census`] whose identity
+//! is asserted.
 
 mod census;
 mod fold;

@@ -110,7 +110,8 @@ pub struct RequirementCounts {
 type Figure = fn(&Stratum) -> u32;
 
 impl RunScore {
-    /// The arm's headline: joint passes, without persona what was completed within budget and valid.
+    /// The arm's headline: joint passes, without persona what was completed within budget and
+    /// valid.
     pub fn headline(&self) -> Rate {
         self.joint.unwrap_or(self.completed_valid)
     }
@@ -119,7 +120,8 @@ impl RunScore {
     ///
     /// # Errors
     ///
-    /// The first total that is not. Whoever prints a score that came from elsewhere asks this before.
+    /// The first total that is not. Whoever prints a score that came from elsewhere asks this
+    /// before.
     pub fn check_sums(&self) -> Result<(), ScoreError> {
         adds_up(
             "census",

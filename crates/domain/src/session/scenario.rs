@@ -14,8 +14,8 @@ use crate::{
     },
 };
 
-/// The compiled setting of a session. The arm is already worked in: in the opening arm every requirement is
-/// told at the opening, without persona there are none and everything is allowed.
+/// The compiled setting of a session. The arm is already worked in: in the opening arm every
+/// requirement is told at the opening, without persona there are none and everything is allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// What was planned.
@@ -74,12 +74,13 @@ impl Scenario {
     /// Id of the persona that speaks in arms without one.
     pub const NEUTRAL: &'static str = "neutral";
 
-    /// Works the arm into the pair that `spec` names. `user` is who words in this attempt, which after a fault
-    /// of the simulator is not the plan's.
+    /// Works the arm into the pair that `spec` names. `user` is who words in this attempt, which
+    /// after a fault of the simulator is not the plan's.
     ///
     /// # Errors
     ///
-    /// [`CompileError`] if the release lacks the pair, its task, its persona or the neutral persona.
+    /// [`CompileError`] if the release lacks the pair, its task, its persona or the neutral
+    /// persona.
     pub fn compile(
         release: &Release,
         spec: &SessionSpec,
@@ -122,7 +123,8 @@ impl Scenario {
         }
     }
 
-    /// The opening arm: every requirement is told in the first message, in its opening wording if it has one.
+    /// The opening arm: every requirement is told in the first message, in its opening wording if
+    /// it has one.
     fn told_at_opening(mut self) -> Self {
         for requirement in &mut self.requirements {
             requirement.tell.when = Condition::AtOpening;
@@ -134,8 +136,8 @@ impl Scenario {
         self
     }
 
-    /// The arms without persona: the neutral voice, the pair's own facts, no requirement and nothing to check;
-    /// requests are recognised as ever, and all are allowed.
+    /// The arms without persona: the neutral voice, the pair's own facts, no requirement and
+    /// nothing to check; requests are recognised as ever, and all are allowed.
     fn without_persona(mut self, pair: &Pair, neutral: &Persona) -> Self {
         self.permissions.default = PermissionAnswer::Allowed;
         for entry in &mut self.permissions.entries {

@@ -1,5 +1,5 @@
-//! Lints of acceptance: operators fit what their checks answer, corrections can be seen in time, and something
-//! has to be done after a telling.
+//! Lints of acceptance: operators fit what their checks answer, corrections can be seen in time,
+//! and something has to be done after a telling.
 
 use alloc::format;
 
@@ -215,7 +215,8 @@ fn demands(scope: &Scope<'_>, expr: &Expr, wanted: bool) -> bool {
     }
 }
 
-/// Whether a check reads true only after something was done: bounds from above hold for whoever does nothing.
+/// Whether a check reads true only after something was done: bounds from above hold for whoever
+/// does nothing.
 fn asks(kind: &CheckKind) -> bool {
     match kind {
         CheckKind::Fs { is, contains, .. } => match is {

@@ -1,5 +1,5 @@
-//! Lints of disclosure: conditions name what exists, can come true online, and wait for each other without a
-//! circle.
+//! Lints of disclosure: conditions name what exists, can come true online, and wait for each other
+//! without a circle.
 
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 

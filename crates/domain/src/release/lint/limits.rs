@@ -1,4 +1,5 @@
-//! Lints of budgets: turns suffice to tell everything, and no limit ends a session before it begins.
+//! Lints of budgets: turns suffice to tell everything, and no limit ends a session before it
+//! begins.
 
 use alloc::format;
 

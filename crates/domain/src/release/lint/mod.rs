@@ -19,8 +19,8 @@ use super::{merged_facts, merged_permissions};
 use crate::ids::CheckId;
 use note::Notes;
 
-/// Every note on the release, in order of their places. What only the files show (canary lines, unknown keys)
-/// and what only a sandbox shows (the oracle's proof) is looked at elsewhere.
+/// Every note on the release, in order of their places. What only the files show (canary lines,
+/// unknown keys) and what only a sandbox shows (the oracle's proof) is looked at elsewhere.
 pub fn lint(release: &Release) -> Vec<Note> {
     let mut notes = Notes::default();
     shape::release(release, &mut notes);

@@ -26,8 +26,9 @@ pub enum Severity {
     Warning,
 }
 
-/// A place in a release. The text is the dotted key below the table that the variant names, entries of arrays
-/// by their number from 0 (`feedback.restate.2`, `knows.0.say.1`); empty means the table itself.
+/// A place in a release. The text is the dotted key below the table that the variant names, entries
+/// of arrays by their number from 0 (`feedback.restate.2`, `knows.0.say.1`); empty means the table
+/// itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotePath {
     /// In `release.toml`.
