@@ -212,13 +212,15 @@ impl Driver<'_> {
     }
 
     fn answered(&mut self, id: CommandId, answer: Answer) -> Result<(), Halt> {
-        self.watchdogs.answered();
         if !self.session.awaits(id) {
             let detail = format!("an answer to command {id}, which nothing waits for any more");
             return self.record(Event::Observed(Observation::Stray { detail }));
         }
         let ends_a_stage = matches!(answer, Answer::TurnEnded { .. } | Answer::Closed);
         self.record(Event::Answered(id, answer))?;
+        if self.session.open_commands().is_empty() {
+            self.watchdogs.all_answered();
+        }
         if ends_a_stage {
             self.sync();
         }

@@ -51,8 +51,8 @@ impl Watchdogs {
         self.fired = None;
     }
 
-    /// The open command was answered, so nothing is to be given up any more.
-    pub(crate) fn answered(&mut self) {
+    /// No command is open, so nothing is to be given up any more.
+    pub(crate) fn all_answered(&mut self) {
         self.fired = None;
     }
 
