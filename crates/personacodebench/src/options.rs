@@ -1,0 +1,282 @@
+//! Raw arguments, configuration file and environment → resolved options, once, at the edge ([`RunOptions`]).
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use domain::{
+    ids::AgentName,
+    plan::{Arm, Configuration, UserKind},
+};
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::commands::run::{ArmArg, BudgetArg, RunArgs, SandboxArg, UserArg};
+
+/// Why options cannot be resolved.
+#[derive(Debug, Error)]
+pub enum OptionsError {
+    /// No place for the tool's own files.
+    #[error("no folder for state: set PCB_STATE_DIR, XDG_STATE_HOME or HOME to a folder that can be written")]
+    NoStateFolder,
+    /// The configuration file cannot be read.
+    #[error("configuration file {path}: {problem}")]
+    Config {
+        /// Which file.
+        path: String,
+        /// What is wrong and where.
+        problem: String,
+    },
+    /// A setting is not `KEY=VALUE`.
+    #[error("--set `{0}`: expected KEY=VALUE")]
+    Setting(String),
+    /// No agent was named.
+    #[error("no agent: name at least one with --agent (see `pcb list agents`)")]
+    NoAgent,
+    /// The same configuration twice.
+    #[error("--agent {0} stands twice; use --repeats for repetitions")]
+    AgentTwice(String),
+    /// An agent's text has an empty part.
+    #[error("--agent `{0}`: expected NAME[:MODEL[@EFFORT]]")]
+    Agent(String),
+    /// Known, but not in this version.
+    #[error("{0} is not in this version; {1}")]
+    NotYet(String, String),
+}
+
+/// What `pcb run` does, resolved.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Release as typed.
+    pub release: String,
+    /// One run each.
+    pub configurations: Vec<Configuration>,
+    /// The arm.
+    pub arm: Arm,
+    /// Who words.
+    pub user: UserKind,
+    /// Planned repeats.
+    pub repeats: u32,
+    /// Processors to use at once.
+    pub jobs: u32,
+    /// Budget multiplier.
+    pub budget_multiplier: u32,
+    /// Agent time of every pair.
+    pub interaction_limit_sec: Option<u64>,
+    /// Only these pairs.
+    pub pairs: Option<String>,
+    /// At the most so many.
+    pub limit: Option<u32>,
+    /// Seed of all drawing.
+    pub seed: u64,
+    /// Folder of groups.
+    pub out: PathBuf,
+    /// JSON instead of the table.
+    pub json: bool,
+}
+
+/// A configuration file: the options of `pcb run` by their long names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ConfigFile {
+    #[serde(default)]
+    agent: Vec<String>,
+    #[serde(default)]
+    set: Vec<String>,
+    arm: Option<String>,
+    sandbox: Option<String>,
+    user: Option<String>,
+    repeats: Option<u32>,
+    jobs: Option<u32>,
+    budget: Option<String>,
+    interaction_limit: Option<u64>,
+    pairs: Option<String>,
+    limit: Option<u32>,
+    seed: Option<u64>,
+    out: Option<PathBuf>,
+}
+
+impl RunOptions {
+    /// Resolves what was typed over the configuration file over the defaults.
+    pub fn resolve(args: &RunArgs) -> Result<Self, OptionsError> {
+        let file = match &args.config {
+            Some(path) => ConfigFile::read(path)?,
+            None => ConfigFile::default(),
+        };
+        let at = args.config.as_deref().unwrap_or(Path::new(""));
+        let arm = pick(args.arm, file.arm.as_deref(), "arm", at)?.unwrap_or(ArmArg::Progressive);
+        let sandbox =
+            pick(args.sandbox, file.sandbox.as_deref(), "sandbox", at)?.unwrap_or(SandboxArg::Local);
+        if sandbox == SandboxArg::Docker {
+            let instead = "use --sandbox local".to_owned();
+            return Err(OptionsError::NotYet("the docker sandbox".to_owned(), instead));
+        }
+        let UserArg::Template =
+            pick(args.user, file.user.as_deref(), "user", at)?.unwrap_or(UserArg::Template);
+        let budget = pick(args.budget, file.budget.as_deref(), "budget", at)?.unwrap_or(BudgetArg::One);
+        let agents = if args.agents.is_empty() { &file.agent } else { &args.agents };
+        let settings = if args.settings.is_empty() { &file.set } else { &args.settings };
+        Ok(Self {
+            release: args.release.clone(),
+            configurations: configurations(agents, settings)?,
+            arm: arm.into(),
+            user: UserKind::Template,
+            repeats: args.repeats.or(file.repeats).unwrap_or(1),
+            jobs: args.jobs.or(file.jobs).unwrap_or_else(processors),
+            budget_multiplier: match budget {
+                BudgetArg::One => 1,
+                BudgetArg::Two => 2,
+                BudgetArg::Three => 3,
+            },
+            interaction_limit_sec: args.interaction_limit.or(file.interaction_limit),
+            pairs: args.pairs.clone().or(file.pairs),
+            limit: args.limit.or(file.limit),
+            seed: args.seed.or(file.seed).unwrap_or(1),
+            out: args.out.clone().or(file.out).unwrap_or_else(|| PathBuf::from("runs")),
+            json: args.json,
+        })
+    }
+}
+
+/// The folder for what the tool keeps between runs: bases of sandboxes, unpacked releases.
+pub fn state_folder() -> Result<PathBuf, OptionsError> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    variable("PCB_STATE_DIR")
+        .or_else(|| variable("XDG_STATE_HOME").map(|folder| folder.join("personacodebench")))
+        .or_else(|| variable("HOME").map(|home| home.join(".local/state/personacodebench")))
+        .ok_or(OptionsError::NoStateFolder)
+}
+
+/// Width of the terminal on standard output, if it is one and says so.
+pub fn terminal_width() -> Option<u16> {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    columns.or_else(|| {
+        use std::io::IsTerminal;
+        std::io::stdout().is_terminal().then(|| console::Term::stdout().size().1)
+    })
+}
+
+/// Processors of this host.
+pub fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
+}
+
+impl ConfigFile {
+    fn read(path: &Path) -> Result<Self, OptionsError> {
+        let problem = |problem: String| OptionsError::Config { path: path.display().to_string(), problem };
+        let text = std::fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
+        toml::from_str(&text).map_err(|error| problem(error.to_string()))
+    }
+}
+
+fn pick<T: ValueEnum>(
+    typed: Option<T>,
+    written: Option<&str>,
+    key: &str,
+    path: &Path,
+) -> Result<Option<T>, OptionsError> {
+    let Some(text) = written.filter(|_| typed.is_none()) else { return Ok(typed) };
+    T::from_str(text, false).map(Some).map_err(|_| {
+        let known: Vec<String> = T::value_variants()
+            .iter()
+            .filter_map(|value| value.to_possible_value().map(|value| value.get_name().to_owned()))
+            .collect();
+        OptionsError::Config {
+            path: path.display().to_string(),
+            problem: format!("`{key} = \"{text}\"`: expected one of {}", known.join(", ")),
+        }
+    })
+}
+
+fn configurations(agents: &[String], settings: &[String]) -> Result<Vec<Configuration>, OptionsError> {
+    if agents.is_empty() {
+        return Err(OptionsError::NoAgent);
+    }
+    let mut pairs = Vec::new();
+    for setting in settings {
+        let (key, value) = setting
+            .split_once('=')
+            .filter(|(key, _)| !key.is_empty())
+            .ok_or_else(|| OptionsError::Setting(setting.clone()))?;
+        pairs.push((key.to_owned(), value.to_owned()));
+    }
+    pairs.sort();
+    let mut found: Vec<Configuration> = Vec::new();
+    for text in agents {
+        let mut configuration = configuration(text)?;
+        configuration.settings.clone_from(&pairs);
+        if found.contains(&configuration) {
+            return Err(OptionsError::AgentTwice(text.clone()));
+        }
+        found.push(configuration);
+    }
+    Ok(found)
+}
+
+/// A file that exists is a script whatever its name holds; else `NAME[:MODEL[@EFFORT]]`.
+fn configuration(text: &str) -> Result<Configuration, OptionsError> {
+    let bare = |agent: &str, model: Option<&str>, effort: Option<&str>| Configuration {
+        agent: AgentName::new(agent),
+        model: model.map(str::to_owned),
+        effort: effort.map(str::to_owned),
+        settings: Vec::new(),
+    };
+    if Path::new(text).is_file() {
+        return Ok(bare(text, None, None));
+    }
+    let (agent, rest) = text.split_once(':').map_or((text, None), |(a, b)| (a, Some(b)));
+    let (model, effort) = match rest {
+        None => (None, None),
+        Some(rest) => rest.split_once('@').map_or((Some(rest), None), |(m, e)| (Some(m), Some(e))),
+    };
+    if agent.is_empty() || model == Some("") || effort == Some("") {
+        return Err(OptionsError::Agent(text.to_owned()));
+    }
+    Ok(bare(agent, model, effort))
+}
+
+impl From<ArmArg> for Arm {
+    fn from(arm: ArmArg) -> Self {
+        match arm {
+            ArmArg::Progressive => Arm::Progressive,
+            ArmArg::Opening => Arm::Opening,
+            ArmArg::NoPersona => Arm::NoPersona,
+            ArmArg::NeutralTurns => Arm::NeutralTurns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_agent_model_and_effort() {
+        let cases = [
+            ("oracle", ("oracle", None, None)),
+            ("loop:a/b", ("loop", Some("a/b"), None)),
+            ("loop:a/b@high", ("loop", Some("a/b"), Some("high"))),
+        ];
+        for (text, (agent, model, effort)) in cases {
+            let found = configuration(text).expect(text);
+            assert_eq!(found.agent.as_str(), agent);
+            assert_eq!((found.model.as_deref(), found.effort.as_deref()), (model, effort));
+        }
+        for text in ["", ":m", "a:", "a:m@"] {
+            assert!(configuration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_would_be_lost() {
+        let agents = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+        assert!(matches!(configurations(&[], &[]), Err(OptionsError::NoAgent)));
+        assert!(matches!(
+            configurations(&agents(&["nop", "nop"]), &[]),
+            Err(OptionsError::AgentTwice(_))
+        ));
+        assert!(matches!(
+            configurations(&agents(&["nop"]), &agents(&["novalue"])),
+            Err(OptionsError::Setting(_))
+        ));
+    }
+}
