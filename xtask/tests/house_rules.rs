@@ -236,7 +236,11 @@ fn host_processes_start_through_one_door() {
 
 #[test]
 fn environment_variables_are_read_once() {
-    let broken = broken_outside("crates", &["env::var"], &["personacodebench/src/options.rs", "personacodebench/build.rs"]);
+    let broken = broken_outside(
+        "crates",
+        &["env::var"],
+        &["personacodebench/src/options.rs", "personacodebench/build.rs"],
+    );
     check(broken, "read the variable in the binary's options.rs and hand the value in");
 }
 

@@ -20,8 +20,12 @@ pub enum AgentKind {
 }
 
 impl AgentKind {
-    /// Names of the agents that ship with the tool.
-    pub const NAMES: [&str; 3] = ["oracle", "eager", "nop"];
+    /// Names of the agents that ship with the tool, with what each does.
+    pub const NAMES: [(&str, &str); 3] = [
+        ("oracle", "solves the task and does what the pair's user asks: must pass"),
+        ("eager", "solves the task well and never listens"),
+        ("nop", "does nothing and says a word"),
+    ];
 
     /// What a name means; everything that is no built-in name is the path of a script.
     pub fn parse(name: &AgentName) -> Self {

@@ -14,8 +14,11 @@ pub fn names() -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in tar::Archive::new(PACKED).entries()? {
         let path = entry?.path()?.into_owned();
-        let first = path.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
-        if let Some(name) = first.filter(|name| path.ends_with("release.toml") && !names.contains(name)) {
+        let first =
+            path.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        if let Some(name) =
+            first.filter(|name| path.ends_with("release.toml") && !names.contains(name))
+        {
             names.push(name);
         }
     }
@@ -52,7 +55,8 @@ pub fn folder(release: &str, state: &Path) -> io::Result<PathBuf> {
 /// In a checkout the files themselves are used, so that what an author changes is what runs.
 fn checkout_folder(release: &str) -> Option<PathBuf> {
     let binary = std::env::current_exe().ok()?;
-    let target = binary.ancestors().find(|folder| folder.file_name().is_some_and(|n| n == "target"))?;
+    let target =
+        binary.ancestors().find(|folder| folder.file_name().is_some_and(|n| n == "target"))?;
     let folder = target.parent()?.join("releases").join(release);
     folder.join("release.toml").is_file().then_some(folder)
 }

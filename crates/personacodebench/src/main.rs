@@ -1,13 +1,42 @@
 //! The binary `pcb`: arguments, wiring and exit codes; it does nothing else.
 
 mod arguments;
+mod attempts;
+mod bundled;
 mod commands;
+mod conduct;
 mod exit_code;
+mod failure;
+mod host;
+mod options;
+mod record;
+mod releases;
+mod tables;
 
+use adapters::sandboxes::local::{SUPERVISOR_ARGUMENT, supervisor_main};
+use arguments::{Arguments, CommandLine};
 use clap::Parser;
+use commands::{doctor, lint, list, lock, replay, report, resume, run, show};
 
 fn main() -> std::process::ExitCode {
-    let arguments = arguments::Arguments::parse();
-    drop(arguments);
-    exit_code::ExitCode::BadInput.into()
+    // A sandbox is held by this program again, before anything else has started.
+    if std::env::args_os().nth(1).is_some_and(|first| first == SUPERVISOR_ARGUMENT) {
+        supervisor_main();
+    }
+    let done = match Arguments::parse().command {
+        CommandLine::Run(args) => run::run(&args),
+        CommandLine::Resume(args) => resume::run(&args),
+        CommandLine::Report(args) => report::run(&args),
+        CommandLine::Replay(args) => replay::run(&args),
+        CommandLine::Show(args) => show::run(&args),
+        CommandLine::Lint(args) => lint::run(&args),
+        CommandLine::Lock(args) => lock::run(&args),
+        CommandLine::Doctor(args) => doctor::run(&args),
+        CommandLine::List(args) => list::run(&args),
+    };
+    let code = done.unwrap_or_else(|failure| {
+        eprintln!("{}", failure.message);
+        failure.code
+    });
+    code.into()
 }

@@ -16,7 +16,9 @@ use crate::commands::run::{ArmArg, BudgetArg, RunArgs, SandboxArg, UserArg};
 #[derive(Debug, Error)]
 pub enum OptionsError {
     /// No place for the tool's own files.
-    #[error("no folder for state: set PCB_STATE_DIR, XDG_STATE_HOME or HOME to a folder that can be written")]
+    #[error(
+        "no folder for state: set PCB_STATE_DIR, XDG_STATE_HOME or HOME to a folder that can be written"
+    )]
     NoStateFolder,
     /// The configuration file cannot be read.
     #[error("configuration file {path}: {problem}")]
@@ -104,15 +106,16 @@ impl RunOptions {
         };
         let at = args.config.as_deref().unwrap_or(Path::new(""));
         let arm = pick(args.arm, file.arm.as_deref(), "arm", at)?.unwrap_or(ArmArg::Progressive);
-        let sandbox =
-            pick(args.sandbox, file.sandbox.as_deref(), "sandbox", at)?.unwrap_or(SandboxArg::Local);
+        let sandbox = pick(args.sandbox, file.sandbox.as_deref(), "sandbox", at)?
+            .unwrap_or(SandboxArg::Local);
         if sandbox == SandboxArg::Docker {
             let instead = "use --sandbox local".to_owned();
             return Err(OptionsError::NotYet("the docker sandbox".to_owned(), instead));
         }
         let UserArg::Template =
             pick(args.user, file.user.as_deref(), "user", at)?.unwrap_or(UserArg::Template);
-        let budget = pick(args.budget, file.budget.as_deref(), "budget", at)?.unwrap_or(BudgetArg::One);
+        let budget =
+            pick(args.budget, file.budget.as_deref(), "budget", at)?.unwrap_or(BudgetArg::One);
         let agents = if args.agents.is_empty() { &file.agent } else { &args.agents };
         let settings = if args.settings.is_empty() { &file.set } else { &args.settings };
         Ok(Self {
@@ -139,7 +142,8 @@ impl RunOptions {
 
 /// The folder for what the tool keeps between runs: bases of sandboxes, unpacked releases.
 pub fn state_folder() -> Result<PathBuf, OptionsError> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("PCB_STATE_DIR")
         .or_else(|| variable("XDG_STATE_HOME").map(|folder| folder.join("personacodebench")))
         .or_else(|| variable("HOME").map(|home| home.join(".local/state/personacodebench")))
@@ -162,7 +166,8 @@ pub fn processors() -> u32 {
 
 impl ConfigFile {
     fn read(path: &Path) -> Result<Self, OptionsError> {
-        let problem = |problem: String| OptionsError::Config { path: path.display().to_string(), problem };
+        let problem =
+            |problem: String| OptionsError::Config { path: path.display().to_string(), problem };
         let text = std::fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
         toml::from_str(&text).map_err(|error| problem(error.to_string()))
     }
@@ -187,7 +192,10 @@ fn pick<T: ValueEnum>(
     })
 }
 
-fn configurations(agents: &[String], settings: &[String]) -> Result<Vec<Configuration>, OptionsError> {
+fn configurations(
+    agents: &[String],
+    settings: &[String],
+) -> Result<Vec<Configuration>, OptionsError> {
     if agents.is_empty() {
         return Err(OptionsError::NoAgent);
     }

@@ -38,6 +38,10 @@ impl Live {
     /// A session wrote an entry.
     pub fn heard(&self, session: &str, entry: &Entry) {
         let Event::Decided(_, command) = &entry.event else { return };
+        if let Command::End(ending) = command {
+            self.finished(session, ending.name());
+            return;
+        }
         if !self.is_terminal {
             return;
         }
@@ -51,8 +55,12 @@ impl Live {
         bar.set_message(describe(command));
     }
 
-    /// A session is over; `outcome` is its class or fault in words.
-    pub fn finished(&self, session: &str, outcome: &str) {
+    /// So many sessions more, for re-runs.
+    pub fn expect(&self, sessions: u64) {
+        self.total.inc_length(sessions);
+    }
+
+    fn finished(&self, session: &str, outcome: &str) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bar) = running.remove(session) {
             bar.finish_and_clear();

@@ -2,10 +2,71 @@
 
 use clap::Args;
 
+use crate::{
+    conduct,
+    exit_code::ExitCode,
+    failure::Failure,
+    host::{Host, limit},
+    options, releases,
+};
+
 /// Arguments of `pcb doctor`.
 #[derive(Clone, Debug, Args)]
 pub struct DoctorArgs {
-    /// Also look for what this release needs on the host.
+    /// Also make the base of every task of this release, which shows what is missing on the host.
     #[arg(long, value_name = "RELEASE")]
     pub release: Option<String>,
+}
+
+/// Looks and prints; what keeps sessions from running is a finding.
+pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
+    super::run::runtime()?.block_on(examine(args))
+}
+
+async fn examine(args: &DoctorArgs) -> Result<ExitCode, Failure> {
+    println!("pcb {} · protocol {}", env!("CARGO_PKG_VERSION"), domain::plan::PROTOCOL);
+    println!("state folder: {}", options::state_folder()?.display());
+    let host = match Host::probe().await {
+        Ok(host) => host,
+        Err(failure) => {
+            println!("local sandbox: NO\n  {}", failure.message.replace('\n', "\n  "));
+            return Ok(ExitCode::Findings);
+        }
+    };
+    let can = &host.capabilities;
+    println!("local sandbox: yes, as {}", if can.is_root { "root" } else { "an ordinary user" });
+    let channels: Vec<&str> = can.channels.iter().map(|channel| channel.code()).collect();
+    println!("  evidence channels: {}", channels.join(" "));
+    let limits: Vec<&str> = can.enforced.iter().map(|kind| limit(*kind)).collect();
+    println!("  limits that hold: {}", limits.join(", "));
+    for shortfall in &can.shortfalls {
+        println!("  not enforced here: {shortfall}");
+    }
+    println!("processors: {}", options::processors());
+    println!("docker sandbox: not in this version");
+    match &args.release {
+        Some(release) => examine_release(release, &host).await,
+        None => Ok(ExitCode::Done),
+    }
+}
+
+async fn examine_release(release: &str, host: &Host) -> Result<ExitCode, Failure> {
+    let loaded = releases::open(release)?;
+    let bases =
+        conduct::bases(&loaded, loaded.release.pairs.keys(), host, options::processors()).await;
+    let mut code = ExitCode::Done;
+    for (pair, base) in &bases {
+        match base {
+            Ok(base) => {
+                let versions: Vec<&str> =
+                    base.toolchain_versions.values().map(String::as_str).collect();
+                println!("{pair}: ready ({})", versions.join("; "));
+            }
+            Err(fault) => {
+                println!("{pair}: NO, {fault}");
+                code = ExitCode::Findings;
+            }
+        }
+    }
+    Ok(code)
 }

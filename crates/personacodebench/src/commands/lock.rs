@@ -1,6 +1,10 @@
 //! `pcb lock`: a digest over all files of a release.
 
 use clap::Args;
+use domain::release::lint::{Severity, lint};
+use store::release_files::{LockUse, open_release_with};
+
+use crate::{exit_code::ExitCode, failure::Failure, releases};
 
 /// Arguments of `pcb lock`.
 #[derive(Clone, Debug, Args)]
@@ -10,4 +14,38 @@ pub struct LockArgs {
     /// Write nothing; say whether the lock agrees with the files.
     #[arg(long)]
     pub check: bool,
+}
+
+/// Writes the lock, or checks it.
+pub fn run(args: &LockArgs) -> Result<ExitCode, Failure> {
+    let folder = releases::folder(&args.release)?;
+    if args.check {
+        let loaded = releases::open(&args.release)?;
+        if !loaded.release.locked {
+            return Err(Failure::mismatch(format!(
+                "{} is not locked: lock it with `pcb lock {}`",
+                loaded.release.id, args.release
+            )));
+        }
+        println!(
+            "{} {}: locked, {}",
+            loaded.release.id, loaded.release.version, loaded.release.digest
+        );
+        return Ok(ExitCode::Done);
+    }
+    let loaded = open_release_with(&folder, LockUse::Ignore)
+        .map_err(|problems| Failure::input(releases::shown(&problems)))?;
+    let notes = lint(&loaded.release);
+    if !notes.is_empty() {
+        eprintln!("{}", releases::shown_notes(&loaded, &notes));
+    }
+    if notes.iter().any(|note| note.severity == Severity::Error) {
+        return Ok(ExitCode::Findings);
+    }
+    loaded
+        .lock
+        .write(&folder, &loaded.release)
+        .map_err(|error| Failure::input(format!("the lock cannot be written: {error}")))?;
+    println!("{} {}: locked, {}", loaded.release.id, loaded.release.version, loaded.lock.digest());
+    Ok(ExitCode::Done)
 }

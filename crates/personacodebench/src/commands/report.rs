@@ -3,8 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use store::reader::GroupReader;
 
-use crate::arguments::Format;
+use crate::{
+    arguments::Format, attempts::read_failure, exit_code::ExitCode, failure::Failure,
+    tables::Tables,
+};
 
 /// Arguments of `pcb report`.
 #[derive(Clone, Debug, Args)]
@@ -15,4 +19,15 @@ pub struct ReportArgs {
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// Folds and prints.
+pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    let mut runs = Vec::new();
+    for folder in &args.runs {
+        runs.extend(GroupReader::open(folder).map_err(read_failure)?.runs);
+    }
+    let tables = Tables::fold(runs)?;
+    print!("{}", tables.text(args.format)?);
+    Ok(tables.exit_code())
 }

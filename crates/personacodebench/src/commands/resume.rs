@@ -1,8 +1,20 @@
 //! `pcb resume`: finishes what is missing as new attempts.
 
-use clap::Args;
+use std::{path::Path, sync::Arc};
 
-use crate::arguments::RunFolder;
+use clap::Args;
+use store::reader::{GroupReader, RunReader};
+
+use super::run::{finish, runtime};
+use crate::{
+    arguments::RunFolder,
+    attempts::read_failure,
+    conduct::{self, Agents},
+    exit_code::ExitCode,
+    failure::Failure,
+    host::{Host, LOCAL},
+    releases,
+};
 
 /// Arguments of `pcb resume`.
 #[derive(Clone, Debug, Args)]
@@ -16,4 +28,55 @@ pub struct ResumeArgs {
     /// Print JSON instead of the table.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Runs what remains and prints.
+pub fn run(args: &ResumeArgs) -> Result<ExitCode, Failure> {
+    let group = GroupReader::open(&args.folder.run).map_err(read_failure)?;
+    runtime()?.block_on(resume(args, group.runs))
+}
+
+async fn resume(args: &ResumeArgs, runs: Vec<RunReader>) -> Result<ExitCode, Failure> {
+    let first = runs.first().ok_or_else(|| Failure::input("there is no run to resume"))?;
+    for run in &runs {
+        resumable(run, first)?;
+    }
+    let loaded = first.release().map_err(read_failure)?;
+    let folder = releases::folder(loaded.release.id.as_str()).ok();
+    let host = Host::probe().await?;
+    let jobs = args.jobs.unwrap_or(first.plan.side.jobs);
+    let pairs = runs.iter().flat_map(|run| &run.plan.specs).map(|spec| &spec.pair);
+    let bases = conduct::bases(&loaded, pairs, &host, jobs).await;
+    let mut with_agents = Vec::new();
+    for run in runs {
+        let agents =
+            Agents::new(&run.plan.configuration, &loaded, folder.as_deref().map(Path::new))?;
+        with_agents.push((run, Arc::new(agents)));
+    }
+    finish(with_agents, &loaded, &host, &bases, jobs, args.json).await
+}
+
+/// Only what this version and this host would run alike is gone on with.
+fn resumable(run: &RunReader, first: &RunReader) -> Result<(), Failure> {
+    let shown = run.layout().root().display();
+    if run.record.protocol != domain::plan::PROTOCOL {
+        return Err(Failure::mismatch(format!(
+            "{shown} was begun with protocol {}; this is protocol {}: resume it with {}",
+            run.record.protocol,
+            domain::plan::PROTOCOL,
+            run.record.tool
+        )));
+    }
+    if run.plan.digest != first.plan.digest {
+        return Err(Failure::input(format!(
+            "{shown} is on another release than the first run: resume it alone"
+        )));
+    }
+    if run.plan.side.sandbox != LOCAL {
+        return Err(Failure::input(format!(
+            "{shown} runs in the sandbox `{}`, which this version does not have",
+            run.plan.side.sandbox
+        )));
+    }
+    Ok(())
 }

@@ -1,8 +1,33 @@
 //! `pcb run`: plans, materialises, executes in parallel and prints the table.
 
-use std::path::PathBuf;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
 
 use clap::{Args, ValueEnum};
+use domain::evidence::ChannelSet;
+use domain::plan::{BenchmarkSide, Configuration, Plan, PlanRequest, expand};
+use engine::cancel::Canceller;
+use report::live::Live;
+use store::{
+    reader::RunReader, release_files::LoadedRelease, run::RunRecord, utc, writer::RunWriter,
+};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    arguments::Format,
+    attempts::read_failure,
+    conduct::{self, Agents, Bases, Conduct},
+    exit_code::ExitCode,
+    failure::Failure,
+    host::{Host, LOCAL},
+    options::RunOptions,
+    releases,
+    tables::Tables,
+};
 
 /// Arguments of `pcb run`.
 #[derive(Clone, Debug, Args)]
@@ -101,4 +126,193 @@ pub enum BudgetArg {
     /// Three times.
     #[value(name = "3x")]
     Three,
+}
+
+/// Plans, runs and prints.
+pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    let options = RunOptions::resolve(args)?;
+    let loaded = releases::open_clean(&options.release)?;
+    let folder = releases::folder(&options.release)?;
+    runtime()?.block_on(start(&options, &loaded, &folder))
+}
+
+async fn start(
+    options: &RunOptions,
+    loaded: &LoadedRelease,
+    folder: &Path,
+) -> Result<ExitCode, Failure> {
+    let host = Host::probe().await?;
+    let mut plans = Vec::new();
+    for configuration in &options.configurations {
+        let agents = Agents::new(configuration, loaded, Some(folder))?;
+        let channels = host.channels().union(&agents.channels()).copied().collect();
+        let plan = plan(options, configuration, loaded, channels)?;
+        plans.push((plan, Arc::new(agents)));
+    }
+    let group = group_folder(&options.out, loaded)?;
+    let pairs = plans.iter().flat_map(|(plan, _)| &plan.specs).map(|spec| &spec.pair);
+    let bases = conduct::bases(loaded, pairs, &host, options.jobs).await;
+    let toolchains = bases
+        .values()
+        .flatten()
+        .flat_map(|base| base.toolchain_versions.clone())
+        .collect::<BTreeMap<_, _>>();
+    let mut runs = Vec::new();
+    for (plan, agents) in plans {
+        let record = RunRecord {
+            tool: format!("pcb {}", env!("CARGO_PKG_VERSION")),
+            protocol: domain::plan::PROTOCOL,
+            started_utc: utc::text(SystemTime::now()),
+            host: host.record(toolchains.clone()),
+        };
+        let name = run_name(&plan, &runs);
+        let path = group.join(&name);
+        RunWriter::create(&path, &record, &plan, loaded).map_err(|error| {
+            Failure::input(format!("the run {} cannot be written: {error}", path.display()))
+        })?;
+        runs.push((RunReader::open(&path).map_err(read_failure)?, agents));
+    }
+    eprintln!("{}", group.display());
+    finish(runs, loaded, &host, &bases, options.jobs, options.json).await
+}
+
+/// Runs what remains of every run of a group, then prints the table.
+pub async fn finish(
+    runs: Vec<(RunReader, Arc<Agents>)>,
+    loaded: &LoadedRelease,
+    host: &Host,
+    bases: &Bases,
+    jobs: u32,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let sessions: usize = runs.iter().map(|(run, _)| run.plan.specs.len()).sum();
+    let live = Arc::new(Live::new(sessions as u64));
+    let canceller = Canceller::default();
+    let listening = tokio::spawn(listen(canceller.clone(), live.clone()));
+    for (run, agents) in &runs {
+        let conduct = Conduct {
+            run,
+            release: loaded,
+            host,
+            bases,
+            agents: agents.clone(),
+            jobs,
+            live: live.clone(),
+            canceller: canceller.clone(),
+        };
+        conduct::conduct(&conduct).await?;
+    }
+    live.close();
+    listening.abort();
+    let is_interrupted = canceller.listen().is_cancelled();
+    let readers: Vec<RunReader> = runs.into_iter().map(|(run, _)| run).collect();
+    let tables = Tables::fold(readers)?;
+    print!("{}", tables.text(if json { Format::Json } else { Format::Table })?);
+    if is_interrupted {
+        return Ok(ExitCode::Interrupted);
+    }
+    Ok(tables.exit_code())
+}
+
+/// The first interrupt ends the sessions in order, the second ends the program.
+async fn listen(canceller: Canceller, live: Arc<Live>) {
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return;
+    };
+    let mut is_first = true;
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        if !is_first {
+            std::process::exit(i32::from(ExitCode::Interrupted.number()));
+        }
+        is_first = false;
+        canceller.cancel();
+        live.say("ending the sessions; `pcb resume` goes on later; a second Ctrl-C ends at once");
+    }
+}
+
+/// The runtime that sessions run on.
+pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::input(format!("no runtime: {error}")))
+}
+
+fn plan(
+    options: &RunOptions,
+    configuration: &Configuration,
+    loaded: &LoadedRelease,
+    channels: ChannelSet,
+) -> Result<Plan, Failure> {
+    let request = PlanRequest {
+        configuration: configuration.clone(),
+        arm: options.arm,
+        side: BenchmarkSide {
+            user: options.user,
+            sandbox: LOCAL.to_owned(),
+            budget_multiplier: options.budget_multiplier,
+            interaction_limit_sec: options.interaction_limit_sec,
+            jobs: options.jobs,
+        },
+        seed: options.seed,
+        repeats: options.repeats,
+        pairs: options.pairs.iter().cloned().collect(),
+        limit: options.limit,
+        channels,
+    };
+    expand(&loaded.release, &request).map_err(Failure::input)
+}
+
+/// A new folder `<release>-<UTC time>`; a second group of the same second gets a number.
+fn group_folder(out: &Path, loaded: &LoadedRelease) -> Result<PathBuf, Failure> {
+    let now: String = utc::text(SystemTime::now())
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric())
+        .take(15)
+        .collect();
+    let fault = |path: &Path, error: std::io::Error| {
+        Failure::input(format!("the folder {} cannot be made: {error}", path.display()))
+    };
+    std::fs::create_dir_all(out).map_err(|error| fault(out, error))?;
+    for number in 1.. {
+        let again = if number == 1 { String::new() } else { format!("-{number}") };
+        let path = out.join(format!("{}-{now}{again}", loaded.release.id));
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(fault(&path, error)),
+        }
+    }
+    Err(Failure::input("no free folder name"))
+}
+
+/// The agent's name as a folder name; equal ones get a number.
+fn run_name(plan: &Plan, runs: &[(RunReader, Arc<Agents>)]) -> String {
+    let asked = &plan.configuration;
+    let agent = Path::new(asked.agent.as_str())
+        .file_stem()
+        .map_or_else(|| asked.agent.to_string(), |stem| stem.to_string_lossy().into_owned());
+    let parts = [Some(agent), asked.model.clone(), asked.effort.clone()];
+    let base: String = parts
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("-")
+        .chars()
+        .map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' })
+        .collect();
+    let is_taken = |name: &str| runs.iter().any(|(run, _)| run.layout().root().ends_with(name));
+    let mut name = base.clone();
+    let mut number = 2;
+    while is_taken(&name) {
+        name = format!("{base}-{number}");
+        number += 1;
+    }
+    name
 }

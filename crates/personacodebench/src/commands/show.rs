@@ -3,6 +3,21 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use domain::{
+    ids::{Hash, PairId, Repeat},
+    plan::scored,
+};
+use report::{
+    context::{StorySources, story},
+    render,
+};
+use store::reader::{GroupReader, RunReader};
+
+use crate::{
+    attempts::{Attempt, read_failure},
+    exit_code::ExitCode,
+    failure::Failure,
+};
 
 /// Arguments of `pcb show`.
 #[derive(Clone, Debug, Args)]
@@ -20,4 +35,65 @@ pub struct ShowArgs {
     /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Tells the session.
+pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
+    let group = GroupReader::open(&args.run).map_err(read_failure)?;
+    let [run] = &group.runs[..] else {
+        let names: Vec<String> =
+            group.runs.iter().map(|run| run.layout().root().display().to_string()).collect();
+        return Err(Failure::input(format!(
+            "{} holds several runs; name one: {}",
+            args.run.display(),
+            names.join(", ")
+        )));
+    };
+    let attempt = find(run, args)?;
+    let Some(result) = &attempt.result else {
+        return Err(Failure::input("the session still runs"));
+    };
+    let payloads = run.payloads();
+    let told = story(&StorySources {
+        scenario: &attempt.scenario,
+        entries: &attempt.entries,
+        result,
+        processes: &|hash: &Hash| payloads.processes(hash).ok(),
+        changes: &|hash: &Hash| payloads.changes(hash).ok(),
+    });
+    if args.json {
+        print!("{}", render::story_json(&told).map_err(Failure::input)?);
+    } else {
+        print!("{}", render::story_terminal(&told));
+    }
+    Ok(ExitCode::Done)
+}
+
+fn find(run: &RunReader, args: &ShowArgs) -> Result<Attempt, Failure> {
+    let release = run.release().map_err(read_failure)?.release;
+    let (pair, repeat) = (PairId::new(args.pair.as_str()), Repeat(args.repeat));
+    let mut own = Vec::new();
+    for found in run.attempts().map_err(read_failure)? {
+        if found.pair == pair && found.repeat == repeat {
+            own.push(Attempt::read(run, &release, found)?);
+        }
+    }
+    let wanted = match args.attempt {
+        Some(number) => Some(number),
+        None => {
+            let results: Vec<_> = own.iter().filter_map(|attempt| attempt.result.clone()).collect();
+            scored(&results).map(|result| result.attempt.0)
+        }
+    };
+    let found = own.into_iter().find(|attempt| Some(attempt.found.attempt.0) == wanted);
+    found.ok_or_else(|| {
+        let mut pairs: Vec<&str> = run.plan.specs.iter().map(|spec| spec.pair.as_str()).collect();
+        pairs.dedup();
+        Failure::input(format!(
+            "the run has no such attempt of `{}` repeat {}; its pairs: {}",
+            args.pair,
+            args.repeat,
+            pairs.join(", ")
+        ))
+    })
 }

@@ -258,6 +258,16 @@ pub fn group(runs: &[RunView<'_>]) -> Option<GroupContext> {
     Some(GroupContext { header, differs, rows })
 }
 
+impl GroupContext {
+    /// The group of one run alone.
+    pub fn of_run(&self, run: &str) -> GroupContext {
+        let rows: Vec<RowContext> =
+            self.rows.iter().filter(|row| row.run == run).cloned().collect();
+        let header = rows.first().map_or_else(|| self.header.clone(), |row| row.header.clone());
+        GroupContext { header, differs: Vec::new(), rows }
+    }
+}
+
 impl HeaderContext {
     fn fields(&self, other: &Self) -> [(String, String, String); 7] {
         let pair = |name: &str, a: &dyn ToString, b: &dyn ToString| {

@@ -1,0 +1,354 @@
+//! Executes what remains of a run: bases, sessions in parallel, re-runs after faults ([`conduct`]).
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use adapters::{
+    catalog::{AgentKind, AgentMake},
+    checks::SandboxChecks,
+    clock::RealClock,
+    executors::LocalExecutor,
+    users::TemplateUser,
+};
+use domain::{
+    evidence::ChannelSet,
+    ids::{Attempt, Hash, PairId, Repeat},
+    plan::{AttemptState, Configuration, UserKind, Work, WorkKind, remaining},
+    release::{Pair, Script, Task},
+    session::{Entry, Scenario},
+};
+use engine::{
+    cancel::Canceller,
+    completion::Verifier,
+    materialise::{base_spec, materialise, task_limits},
+    ports::{
+        agent::Agent,
+        sandbox::{Base, FileEntry, FileNode, SandboxFault},
+        watch::{SessionKey, Watch},
+    },
+    run::{Assignment, Outfitter, RunOutcome, run},
+    setup::{SessionPorts, Setup},
+};
+use report::live::Live;
+use store::{
+    reader::RunReader,
+    release_files::{LoadedRelease, TreeFile, read_script},
+    run::AttemptHead,
+    utc,
+    writer::RunWriter,
+};
+
+use crate::{attempts::Attempts, failure::Failure, host::Host, record::Recorder};
+
+/// A repeat is tried so often in one invocation at the most; `pcb resume` tries on.
+const ROUNDS_MAX: u32 = 2;
+
+/// Bases by the pair that they are for.
+pub type Bases = BTreeMap<PairId, Result<Base, SandboxFault>>;
+
+/// Everything that sessions of one run share.
+pub struct Conduct<'a> {
+    /// The run on disk.
+    pub run: &'a RunReader,
+    /// Its release.
+    pub release: &'a LoadedRelease,
+    /// The host.
+    pub host: &'a Host,
+    /// Bases of the release's pairs.
+    pub bases: &'a Bases,
+    /// What agent the configuration names.
+    pub agents: Arc<Agents>,
+    /// Processors to use at once.
+    pub jobs: u32,
+    /// Who shows progress.
+    pub live: Arc<Live>,
+    /// Stops sessions.
+    pub canceller: Canceller,
+}
+
+impl Conduct<'_> {
+    /// Channels that sandbox and driver give together.
+    fn channels(&self) -> ChannelSet {
+        self.host.channels().union(&self.agents.channels()).copied().collect()
+    }
+}
+
+/// Makes the base of every pair, each once.
+pub async fn bases(
+    release: &LoadedRelease,
+    pairs: impl IntoIterator<Item = &PairId>,
+    host: &Host,
+    parallel: u32,
+) -> Bases {
+    let pairs: BTreeSet<&PairId> = pairs.into_iter().collect();
+    let mut specs = Vec::new();
+    let mut wanted: BTreeMap<PairId, Hash> = BTreeMap::new();
+    for id in pairs {
+        let Some((pair, task)) = pair_and_task(release, id) else { continue };
+        let spec = base_spec(task, &pair.environment, environment(release, task));
+        wanted.insert(id.clone(), spec.digest.clone());
+        specs.push(spec);
+    }
+    let made = materialise(host.sandboxes.clone(), specs, parallel as usize).await;
+    let unmade = || Err(SandboxFault::Lost("its base was not made".to_owned()));
+    wanted
+        .into_iter()
+        .map(|(pair, digest)| (pair, made.get(&digest).cloned().unwrap_or_else(unmade)))
+        .collect()
+}
+
+/// Runs what remains; what the operator or a fault leaves undone stays for a resume.
+pub async fn conduct(conduct: &Conduct<'_>) -> Result<(), Failure> {
+    for _ in 0..ROUNDS_MAX {
+        let attempts = Attempts::read(conduct.run, &conduct.release.release)?;
+        let work = remaining(&conduct.run.plan, &attempts.records);
+        if work.is_empty() || conduct.canceller.listen().is_cancelled() {
+            return Ok(());
+        }
+        let outcomes = round(conduct, work).await?;
+        // Only what ended on the record with a fault is tried again at once.
+        let again = Attempts::read(conduct.run, &conduct.release.release)?;
+        let is_settled = again.records.iter().all(|record| {
+            !matches!(record.state, AttemptState::Ended { remedy, .. } if remedy.is_rerun())
+        });
+        if is_settled || outcomes.iter().any(is_unrecorded) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn is_unrecorded(outcome: &RunOutcome) -> bool {
+    match outcome {
+        RunOutcome::Ended(ended) => !ended.is_recorded,
+        RunOutcome::NotStarted { .. } => true,
+    }
+}
+
+async fn round(conduct: &Conduct<'_>, work: Vec<Work>) -> Result<Vec<RunOutcome>, Failure> {
+    let mut assignments = Vec::new();
+    for work in &work {
+        if let WorkKind::Run { user } = work.kind {
+            assignments.push(assignment(conduct, work, user)?);
+        }
+    }
+    let outfitter = Arc::new(Wardrobe {
+        writer: RunWriter::resume(conduct.run.layout().root()),
+        sandboxes: conduct.host.sandboxes.clone(),
+        channels: conduct.channels(),
+        agents: conduct.agents.clone(),
+        live: conduct.live.clone(),
+        label: conduct.run.plan.configuration.agent.to_string(),
+    });
+    let executor = LocalExecutor { cpus: f64::from(conduct.jobs), jobs_max: usize::MAX };
+    let outcomes = run(assignments, outfitter, &executor, &conduct.canceller).await;
+    for outcome in &outcomes {
+        if let RunOutcome::NotStarted { key, why } = outcome {
+            conduct.live.say(&format!("{} repeat {} did not start: {why}", key.pair, key.repeat));
+        }
+    }
+    Ok(outcomes)
+}
+
+fn assignment(conduct: &Conduct<'_>, work: &Work, user: UserKind) -> Result<Assignment, Failure> {
+    let release = &conduct.release;
+    let lost = || Failure::input(format!("the release has no pair {}", work.spec.pair));
+    let (pair, task) = pair_and_task(release, &work.spec.pair).ok_or_else(lost)?;
+    let channels = &conduct.channels();
+    let scenario =
+        Scenario::compile(&release.release, &work.spec, conduct.run.plan.arm, user, channels)
+            .map_err(Failure::input)?;
+    let files = release.tasks.get(&task.id);
+    let checks = release.pairs.get(&pair.id).map_or(&[][..], |files| &files.checks);
+    let setup = Setup {
+        key: key(work),
+        scenario: Arc::new(scenario),
+        base: conduct.bases.get(&pair.id).cloned().ok_or_else(lost)?,
+        limits: task_limits(task),
+        verifier: Arc::new(Verifier {
+            tests: files.map_or_else(Vec::new, |files| entries(&files.tests)),
+            env: task.verifier_env.clone(),
+            timeout: Duration::from_secs_f64(task.verifier_timeout_sec),
+            workdir: task.workdir.clone(),
+        }),
+        check_files: entries(checks).into(),
+    };
+    Ok(Assignment { setup, cpus: task.cpus })
+}
+
+fn key(work: &Work) -> SessionKey {
+    SessionKey { pair: work.spec.pair.clone(), repeat: work.spec.repeat, attempt: work.attempt }
+}
+
+fn pair_and_task<'a>(release: &'a LoadedRelease, id: &PairId) -> Option<(&'a Pair, &'a Task)> {
+    let pair = release.release.pairs.get(id)?;
+    Some((pair, release.release.tasks.get(&pair.task)?))
+}
+
+fn environment(release: &LoadedRelease, task: &Task) -> Vec<FileEntry> {
+    release.tasks.get(&task.id).map_or_else(Vec::new, |files| entries(&files.environment))
+}
+
+/// Files of a release as a sandbox takes them.
+pub fn entries(files: &[TreeFile]) -> Vec<FileEntry> {
+    files
+        .iter()
+        .map(|file| FileEntry {
+            path: file.path.clone(),
+            node: FileNode::File(file.content.clone()),
+            mode: file.mode,
+        })
+        .collect()
+}
+
+/// The agents of one run: what a configuration names, made for each pair.
+pub struct Agents {
+    kind: AgentKind,
+    oracles: BTreeMap<PairId, Script>,
+    solutions: BTreeMap<PairId, adapters::agents::Solution>,
+    own: Option<(Script, Option<PairId>)>,
+}
+
+impl Agents {
+    /// Reads what the configuration's agent needs.
+    ///
+    /// # Errors
+    /// No such agent, or its script has problems.
+    pub fn new(
+        configuration: &Configuration,
+        release: &LoadedRelease,
+        folder: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let kind = AgentKind::parse(&configuration.agent);
+        let own = match &kind {
+            AgentKind::Script(path) => Some((script(path)?, pair_of(path, folder, release))),
+            AgentKind::Oracle | AgentKind::Eager | AgentKind::Nop => None,
+        };
+        let mut oracles = BTreeMap::new();
+        let mut solutions = BTreeMap::new();
+        for (id, pair) in &release.release.pairs {
+            let Some(task) = release.release.tasks.get(&pair.task) else { continue };
+            if let Some(oracle) = release.pairs.get(id).and_then(|files| files.oracle.clone()) {
+                oracles.insert(id.clone(), oracle);
+            }
+            let files = release.tasks.get(&task.id).map_or_else(Vec::new, |f| entries(&f.solution));
+            let solution = adapters::agents::Solution { files, env: task.solution_env.clone() };
+            solutions.insert(id.clone(), solution);
+        }
+        Ok(Self { kind, oracles, solutions, own })
+    }
+
+    /// Channels that the driver gives, the same for every pair.
+    pub fn channels(&self) -> ChannelSet {
+        let first = self.solutions.keys().find_map(|pair| self.agent(pair).ok());
+        first.map_or_else(ChannelSet::new, |agent| agent.identify().channels)
+    }
+
+    fn agent(&self, pair: &PairId) -> Result<Arc<dyn Agent>, String> {
+        let solution =
+            || self.solutions.get(pair).cloned().ok_or_else(|| format!("pair {pair} has no task"));
+        let make = match (&self.kind, &self.own) {
+            (AgentKind::Nop, _) => AgentMake::Nop,
+            (AgentKind::Eager, _) => AgentMake::Eager(solution()?),
+            (AgentKind::Oracle, _) => AgentMake::Oracle {
+                script: self
+                    .oracles
+                    .get(pair)
+                    .cloned()
+                    .ok_or_else(|| format!("pair {pair} has no oracle.toml"))?,
+                solution: solution()?,
+            },
+            (AgentKind::Script(path), None) => {
+                return Err(format!("the script {} was not read", path.display()));
+            }
+            (AgentKind::Script(path), Some((script, of))) => {
+                let stem = path.file_stem().unwrap_or(path.as_os_str());
+                let (name, script) = (stem.to_string_lossy().into_owned(), script.clone());
+                if of.as_ref() == Some(pair) {
+                    AgentMake::Saboteur { name, script, solution: solution()? }
+                } else {
+                    AgentMake::Script { name, script }
+                }
+            }
+        };
+        Ok(Arc::new(make.agent()))
+    }
+}
+
+fn script(path: &Path) -> Result<Script, Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let names = AgentKind::NAMES.map(|(name, _)| name).join(", ");
+        Failure::input(format!(
+            "no agent `{shown}`: it is no built-in ({names}) and no script that can be read ({error})"
+        ))
+    })?;
+    read_script(&shown.to_string(), &text)
+        .map_err(|problems| Failure::input(crate::releases::shown(&problems)))
+}
+
+/// The pair in whose folder a script lies: oracle and saboteur scripts start from the task's solution.
+fn pair_of(path: &Path, folder: Option<&Path>, release: &LoadedRelease) -> Option<PairId> {
+    let pairs: PathBuf = folder?.join("pairs").canonicalize().ok()?;
+    let inside = path.canonicalize().ok()?;
+    let name =
+        inside.strip_prefix(pairs).ok()?.components().next()?.as_os_str().to_str()?.to_owned();
+    let id = PairId::new(name);
+    release.release.pairs.contains_key(&id).then_some(id)
+}
+
+/// Gives each session its ports.
+struct Wardrobe {
+    writer: RunWriter,
+    sandboxes: Arc<dyn engine::ports::sandbox::Sandboxes>,
+    channels: ChannelSet,
+    agents: Arc<Agents>,
+    live: Arc<Live>,
+    label: String,
+}
+
+impl Outfitter for Wardrobe {
+    fn outfit(&self, setup: &Setup) -> Result<SessionPorts, String> {
+        let agent = self.agents.agent(&setup.key.pair)?;
+        let head = AttemptHead {
+            pair: setup.key.pair.clone(),
+            repeat: setup.key.repeat,
+            attempt: setup.key.attempt,
+            user: setup.scenario.user,
+            channels: self.channels.clone(),
+            started_utc: utc::text(SystemTime::now()),
+        };
+        let writer = self.writer.open_attempt(&head).map_err(|error| error.to_string())?;
+        Ok(SessionPorts {
+            sandboxes: self.sandboxes.clone(),
+            agent,
+            user: Arc::new(TemplateUser),
+            checks: Arc::new(SandboxChecks),
+            clock: Arc::new(RealClock::begin()),
+            record: Arc::new(Recorder::new(writer)),
+            watch: Arc::new(Watcher { live: self.live.clone(), label: self.label.clone() }),
+        })
+    }
+}
+
+/// Shows a session's progress.
+struct Watcher {
+    live: Arc<Live>,
+    label: String,
+}
+
+impl Watch for Watcher {
+    fn heard(&self, session: &SessionKey, entry: &Entry) {
+        let name = session_name(&self.label, &session.pair, session.repeat, session.attempt);
+        self.live.heard(&name, entry);
+    }
+}
+
+fn session_name(label: &str, pair: &PairId, repeat: Repeat, attempt: Attempt) -> String {
+    let again = if attempt.0 > 1 { format!(" (attempt {attempt})") } else { String::new() };
+    format!("{label} {pair} #{repeat}{again}")
+}

@@ -1,0 +1,80 @@
+//! The journal of a session as the engine wants it, over the files of the store ([`Recorder`]).
+
+use std::{
+    sync::{Arc, Weak},
+    time::SystemTime,
+};
+
+use domain::{
+    ids::Hash,
+    session::{Answer, Entry, Event},
+};
+use engine::ports::record::{Blob, Record, RecordError};
+use store::{claim::HEARTBEAT, payload::Payload, seal::Seal, writer::SessionWriter};
+
+/// Writes one attempt and says that its owner lives while it does.
+pub struct Recorder {
+    writer: Arc<SessionWriter>,
+}
+
+impl Recorder {
+    /// Takes over an attempt that was claimed; must be called inside the runtime.
+    pub fn new(writer: SessionWriter) -> Self {
+        let writer = Arc::new(writer);
+        tokio::spawn(beat(Arc::downgrade(&writer)));
+        Self { writer }
+    }
+}
+
+/// Ends with the recorder. A beat that fails is no fault of its own: a full disk shows at the next entry.
+async fn beat(writer: Weak<SessionWriter>) {
+    loop {
+        tokio::time::sleep(HEARTBEAT).await;
+        let Some(writer) = writer.upgrade() else { return };
+        let _ = writer.beat();
+    }
+}
+
+impl Record for Recorder {
+    fn append(&self, entry: &Entry) -> Result<(), RecordError> {
+        self.writer.append(entry).map_err(refused)?;
+        if matches!(entry.event, Event::Answered(_, Answer::Closed)) {
+            self.writer.finish(SystemTime::now()).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), RecordError> {
+        self.writer.sync().map_err(refused)
+    }
+
+    fn put(&self, blob: Blob<'_>) -> Result<Hash, RecordError> {
+        let payload = match blob {
+            Blob::Manifest(manifest) => Payload::Manifest(manifest),
+            Blob::Changes(changes) => Payload::Changes(changes),
+            Blob::Diffs(diffs) => Payload::Diffs(diffs),
+            Blob::Processes(processes) => Payload::Processes(processes),
+            Blob::Network(attempts) => Payload::Network(attempts),
+            Blob::Messages(messages) => Payload::Messages(messages),
+            Blob::UserWords(words) => Payload::UserWords(words),
+            Blob::Bytes(bytes) => Payload::Bytes(bytes),
+            Blob::Seal(seal) => {
+                let seal = Seal {
+                    base: seal.base.clone(),
+                    manifest: seal.manifest.clone(),
+                    unkept: seal.unkept.clone(),
+                };
+                return self.writer.put_seal(&seal).map_err(refused);
+            }
+        };
+        self.writer.put(payload).map_err(refused)
+    }
+}
+
+fn refused(error: impl std::error::Error) -> RecordError {
+    let mut message = error.to_string();
+    if let Some(source) = error.source() {
+        message.push_str(&format!(": {source}"));
+    }
+    RecordError(message)
+}

@@ -1,0 +1,103 @@
+//! Opens the release that a command names, and shows what is wrong with it.
+
+use std::path::PathBuf;
+
+use domain::release::lint::{Note, Severity, lint};
+use miette::{
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report,
+};
+use store::release_files::{
+    LoadedRelease, LockUse, Problem, Problems, open_release, open_release_with,
+};
+
+use crate::{bundled, failure::Failure, options};
+
+/// The folder that a release's name or path means.
+pub fn folder(release: &str) -> Result<PathBuf, Failure> {
+    bundled::folder(release, &options::state_folder()?).map_err(Failure::input)
+}
+
+/// Opens a release; a lock that does not agree is a mismatch, everything else bad input.
+pub fn open(release: &str) -> Result<LoadedRelease, Failure> {
+    let folder = folder(release)?;
+    open_release(&folder).map_err(|problems| {
+        let message = shown(&problems);
+        match open_release_with(&folder, LockUse::Ignore) {
+            Ok(_) => Failure::mismatch(message),
+            Err(_) => Failure::input(message),
+        }
+    })
+}
+
+/// Opens a release for a run: what a lint calls an error keeps it from running.
+pub fn open_clean(release: &str) -> Result<LoadedRelease, Failure> {
+    let loaded = open(release)?;
+    let errors: Vec<Note> =
+        lint(&loaded.release).into_iter().filter(|note| note.severity == Severity::Error).collect();
+    if errors.is_empty() {
+        return Ok(loaded);
+    }
+    Err(Failure::input(shown_notes(&loaded, &errors)))
+}
+
+/// Problems as text: each with file, line, offending text and remedy.
+pub fn shown(problems: &Problems) -> String {
+    let each = problems.iter().map(|problem| {
+        let source = problems.source(&problem.file).map(ToString::to_string);
+        render(problem, source, true)
+    });
+    closed(each.collect(), problems.len())
+}
+
+/// Lint notes as text, in the same shape.
+pub fn shown_notes(loaded: &LoadedRelease, notes: &[Note]) -> String {
+    let each = notes.iter().map(|note| {
+        let place = loaded.locate(&note.path);
+        let source =
+            loaded.tree.bytes(&place.file).map(|b| String::from_utf8_lossy(b).into_owned());
+        let problem = Problem {
+            file: place.file,
+            spot: place.spot,
+            message: note.message.clone(),
+            remedy: note.remedy.clone(),
+        };
+        render(&problem, source, note.severity == Severity::Error)
+    });
+    closed(each.collect(), notes.len())
+}
+
+fn closed(each: Vec<String>, count: usize) -> String {
+    let noun = if count == 1 { "problem" } else { "problems" };
+    format!("{}\n{count} {noun}", each.concat().trim_end())
+}
+
+fn render(problem: &Problem, source: Option<String>, is_error: bool) -> String {
+    let severity = if is_error { miette::Severity::Error } else { miette::Severity::Warning };
+    let mut diagnostic = MietteDiagnostic::new(format!("{}: {}", place(problem), problem.message))
+        .with_severity(severity)
+        .with_help(problem.remedy.clone());
+    if let Some(spot) = &problem.spot {
+        diagnostic = diagnostic.with_label(LabeledSpan::underline(spot.span.clone()));
+    }
+    let report = match source.filter(|_| problem.spot.is_some()) {
+        Some(text) => {
+            Report::new(diagnostic).with_source_code(NamedSource::new(problem.file.clone(), text))
+        }
+        None => Report::new(diagnostic),
+    };
+    let mut text = String::new();
+    let handler =
+        GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_context_lines(0);
+    if handler.render_report(&mut text, report.as_ref()).is_err() {
+        text = problem.to_string();
+    }
+    text.push('\n');
+    text
+}
+
+fn place(problem: &Problem) -> String {
+    match &problem.spot {
+        Some(spot) => format!("{}:{}:{}", problem.file, spot.line, spot.column),
+        None => problem.file.clone(),
+    }
+}

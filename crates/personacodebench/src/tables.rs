@@ -1,0 +1,124 @@
+//! Runs folded into the tables that a report prints ([`Tables`]).
+
+use domain::{
+    plan::scored,
+    result::{Class, SessionResult},
+    score::RunScore,
+};
+use report::{
+    context::{GroupContext, RunView, group},
+    render,
+};
+use store::{derived, reader::RunReader};
+
+use crate::{
+    arguments::Format,
+    attempts::{Attempts, read_failure},
+    exit_code::ExitCode,
+    failure::Failure,
+    options,
+};
+
+/// Runs side by side, folded from their logs.
+pub struct Tables {
+    group: GroupContext,
+    runs: Vec<RunReader>,
+    lost_by_others: u32,
+}
+
+impl Tables {
+    /// Reads, replays and folds every log of the runs, and renews what is derived of each.
+    pub fn fold(runs: Vec<RunReader>) -> Result<Self, Failure> {
+        let mut folded = Vec::new();
+        for run in &runs {
+            let release = run.release().map_err(read_failure)?.release;
+            let results = Attempts::read(run, &release)?.results;
+            // A sum that does not hold is a fault of this program, and nothing may be printed then.
+            let score = RunScore::of(&run.plan, &release, &results).map_err(|error| {
+                Failure::mismatch(format!("the figures do not add up: {error}"))
+            })?;
+            folded.push((scored_of(run, &results), score));
+        }
+        let views: Vec<RunView<'_>> = runs
+            .iter()
+            .zip(&folded)
+            .map(|(run, (results, score))| RunView {
+                name: run_name(run),
+                plan: &run.plan,
+                protocol: run.record.protocol,
+                shortfalls: run.record.host.shortfalls.clone(),
+                results,
+                score,
+            })
+            .collect();
+        let group = group(&views).ok_or_else(|| Failure::input("there is no run to report"))?;
+        let lost_by_others = folded
+            .iter()
+            .flat_map(|(_, score)| score.census.entries())
+            .filter(|(class, _)| *class == Class::NotRun || class.is_lost_by_others())
+            .map(|(_, count)| count)
+            .sum();
+        let tables = Self { group, runs, lost_by_others };
+        tables.renew(&folded)?;
+        Ok(tables)
+    }
+
+    /// The tables in a format.
+    pub fn text(&self, format: Format) -> Result<String, Failure> {
+        Ok(match format {
+            Format::Table => render::group_terminal(&self.group, options::terminal_width()),
+            Format::Markdown => render::group_markdown(&self.group),
+            Format::Json => render::group_json(&self.group).map_err(Failure::input)?,
+        })
+    }
+
+    /// Whether repeats are not scored for reasons that are not the agent's.
+    pub fn exit_code(&self) -> ExitCode {
+        if self.lost_by_others > 0 { ExitCode::NotScored } else { ExitCode::Done }
+    }
+
+    /// Writes results and tables of each run into what can be deleted and derived again.
+    fn renew(&self, folded: &[(Vec<SessionResult>, RunScore)]) -> Result<(), Failure> {
+        for (run, (results, _)) in self.runs.iter().zip(folded) {
+            let own = self.group.of_run(&run_name(run));
+            let lines = derived::results_to_lines(results).map_err(Failure::input)?;
+            let json = render::group_json(&own).map_err(Failure::input)?;
+            let markdown = render::group_markdown(&own);
+            let files = [
+                ("results.jsonl", &lines[..]),
+                ("report.json", json.as_bytes()),
+                ("report.md", markdown.as_bytes()),
+            ];
+            for (name, bytes) in files {
+                derived::write(run.layout(), name, bytes).map_err(|error| {
+                    Failure::input(format!(
+                        "{name} of {} cannot be written: {error}",
+                        run_name(run)
+                    ))
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn run_name(run: &RunReader) -> String {
+    let folder = run.layout().root();
+    folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// The scored attempt of every repeat that has one, in order of the plan.
+fn scored_of(run: &RunReader, results: &[SessionResult]) -> Vec<SessionResult> {
+    run.plan
+        .specs
+        .iter()
+        .filter_map(|spec| {
+            let own: Vec<SessionResult> = results
+                .iter()
+                .filter(|result| result.pair == spec.pair && result.repeat == spec.repeat)
+                .cloned()
+                .collect();
+            scored(&own).cloned()
+        })
+        .collect()
+}
