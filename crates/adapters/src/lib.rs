@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod catalog;
+pub mod checks;
 pub mod clock;
 pub mod executors;
 pub mod process;

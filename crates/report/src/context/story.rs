@@ -14,6 +14,9 @@ use serde::Serialize;
 /// Programs and changes shown of each turn; the rest is counted.
 const SHOWN_MAX: usize = 40;
 
+/// Characters of a command or witness that are shown.
+const LINE_MAX: usize = 160;
+
 /// A session that a person can follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoryContext {
@@ -202,7 +205,16 @@ fn add(turn: &mut TurnStory, event: &Event, sources: &StorySources<'_>) {
 }
 
 fn ran(program: &ProcessEvent) -> RanProgram {
-    RanProgram { command: program.argv.join(" "), exit_code: program.exit_code }
+    RanProgram { command: shortened(&program.argv.join(" ")), exit_code: program.exit_code }
+}
+
+/// One line of at the most [`LINE_MAX`] characters; scripts on a command line would fill the page.
+fn shortened(text: &str) -> String {
+    let line = text.replace(['\n', '\t'], " ");
+    if line.chars().count() <= LINE_MAX {
+        return line;
+    }
+    line.chars().take(LINE_MAX).chain(['…']).collect()
 }
 
 fn changed(change: &Change) -> String {
@@ -259,7 +271,7 @@ fn describe_reading(reading: &Reading) -> String {
                 .iter()
                 .rev()
                 .take(3)
-                .map(|event| format!("turn {}: {}", event.turn, event.subject))
+                .map(|event| format!("turn {}: {}", event.turn, shortened(&event.subject)))
                 .collect();
             format!("{} times, latest {}", events.len(), shown.join("; "))
         }
