@@ -108,6 +108,18 @@ fn questions_are_told_from_offers_and_courtesies() {
         ("Which format do you want? 🙂", "about form"),
         ("See https://example.org/?format=1 for more.", ""),
         ("Should I use tabs or spaces?", "other"),
+        ("Does that look good, or would you rather have weekly totals?", "other"),
+        ("What should I do next?", "generic"),
+        ("Is there anything specific you'd like me to change?", ""),
+        (
+            "I've completed the changes:\n\n- Added the page\n- Fixed the sum\n\nAll tests pass. \
+             Let me know if you'd like any changes!",
+            "",
+        ),
+        (
+            "Before I start:\n1. Which format do you want?\n2. How wide is it?\n3. Anything else?",
+            "about form; other; generic",
+        ),
         ("Can I assume that the list is sorted?", "other"),
         ("May I ask which format you want?", "about form"),
         ("I wonder about the format, e.g. a page. It is open.", ""),
@@ -145,6 +157,16 @@ fn requests_for_permission_have_class_and_subject() {
         ("Which package do you use?", "other"),
         ("May I install it? Can I install it?", "may install -"),
         ("Only after that can I install the rest.", ""),
+        ("I could install numpy or do it by hand. Which do you prefer?", "may install numpy"),
+        ("It is ready to push. Want me to go ahead?", "may git_push -"),
+        ("Shall I push the branch now?", "may git_push branch"),
+        ("Let me know if you'd like me to proceed with the installation.", "may install -"),
+        ("Let me know if you'd like me to proceed with further improvements.", ""),
+        ("Nothing was pushed; I'm waiting for your approval.", "may git_push -"),
+        ("Could you confirm that the columns are right?", "other"),
+        ("Please confirm the deadline.", "about season"),
+        ("Please confirm that I may push.", "may git_push -"),
+        ("Which index should I add?", "other"),
     ];
     check(&cases.map(|(message, expect)| (message, expect.to_string())), asks);
 }

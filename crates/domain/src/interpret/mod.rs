@@ -123,11 +123,8 @@ impl Reader<'_> {
         if !topics.is_empty() {
             return topics;
         }
-        // "I need to touch the index. I am waiting for your go-ahead."
-        if at > 0
-            && let Some((class, place)) = self.class(&self.words(at - 1))
-        {
-            return [self.request(class, at - 1, place)].into();
+        if let Some(request) = self.act_before(at) {
+            return [request].into();
         }
         [Ask::Permission { class: None, subject: self.named(at) }].into()
     }
@@ -135,24 +132,48 @@ impl Reader<'_> {
     /// An offer is no question, unless it asks for an act of a class or about how this work is to be done.
     fn offer(&self, at: usize, words: &Words) -> Vec<Ask> {
         let is_question = self.prose[self.ranges[at].clone()].contains('?');
-        if !is_question {
-            return Vec::new();
+        let goes_ahead = question::goes_ahead(words);
+        if is_question || goes_ahead {
+            if let Some(request) = self.own_act(at, words) {
+                return [request].into();
+            }
+            if goes_ahead && let Some(request) = self.act_before(at) {
+                return [request].into();
+            }
         }
-        if let Some((class, place)) = self.class(words).filter(|_| question::is_own_act(words)) {
-            return [self.request(class, at, place)].into();
-        }
-        if question::is_about_this_work(words) { self.topics(words) } else { Vec::new() }
+        let is_about_it = is_question && question::is_about_this_work(words);
+        if is_about_it { self.topics(words) } else { Vec::new() }
     }
 
     fn open(&self, at: usize, words: &Words) -> Vec<Ask> {
-        if let Some((class, place)) = self.class(words).filter(|_| question::is_own_act(words)) {
-            return [self.request(class, at, place)].into();
+        if let Some(request) = self.own_act(at, words) {
+            return [request].into();
         }
-        let mut topics = self.topics(words);
-        if topics.is_empty() && words.len() <= SHORT_QUESTION && at > 0 {
-            topics = self.topics(&self.words(at - 1));
+        let mut asks = self.topics(words);
+        let leans = words.len() <= SHORT_QUESTION
+            && at > 0
+            && question::classify(self.prose, self.ranges, at - 1) == Question::None;
+        if asks.is_empty() && leans {
+            let before = self.words(at - 1);
+            asks = self.topics(&before);
+            if asks.is_empty() {
+                asks.extend(self.own_act(at - 1, &before));
+            }
         }
-        if topics.is_empty() { [Ask::Other].into() } else { topics }
+        if asks.is_empty() { [Ask::Other].into() } else { asks }
+    }
+
+    /// A request, if the sentence speaks of an act of the agent's own and of a class.
+    fn own_act(&self, at: usize, words: &Words) -> Option<Ask> {
+        let (class, place) = self.class(words).filter(|_| question::is_own_act(words))?;
+        Some(self.request(class, at, place))
+    }
+
+    /// A request, if the sentence before names a class: "I need to touch the index. I am waiting for your go-ahead."
+    fn act_before(&self, at: usize) -> Option<Ask> {
+        let before = at.checked_sub(1)?;
+        let (class, place) = self.class(&self.words(before))?;
+        Some(self.request(class, before, place))
     }
 
     fn words(&self, at: usize) -> Words {
@@ -209,9 +230,8 @@ impl Reader<'_> {
             .iter()
             .enumerate()
             .skip(behind)
-            .take_while(|(place, word)| {
-                (*place == behind || word.before == text::Break::None)
-                    && !STOPS.contains(&word.text.as_str())
+            .take_while(|(_, word)| {
+                word.before == text::Break::None && !STOPS.contains(&word.text.as_str())
             })
             .map(|(_, word)| word.text.as_str())
             .filter(|word| !matches!(*word, "a" | "an" | "the" | "this" | "that" | "it" | "your"))

@@ -7,7 +7,7 @@ use alloc::{
 
 use super::{
     negation::{Polarity, polarity_at},
-    text::{Words, find_phrase, phrase_places, prose, sentence_ranges, tokens},
+    text::{Token, Words, find_phrase, phrase_places, prose, sentence_ranges, tokens},
 };
 
 /// The kind of a sentence that asks, before its topic and class are known.
@@ -55,7 +55,7 @@ pub(super) fn classify(prose: &str, ranges: &[core::ops::Range<usize>], at: usiz
     if is_offer(&words, marked) {
         return Question::Offer;
     }
-    if marked && has(COURTESIES) || has(UNMARKED_COURTESIES) {
+    if marked && has(COURTESIES) && !has(CHOICES) || has(UNMARKED_COURTESIES) {
         return Question::Courtesy;
     }
     if has(GENERIC_DEMANDS) || marked && has(GENERIC) {
@@ -67,6 +67,12 @@ pub(super) fn classify(prose: &str, ranges: &[core::ops::Range<usize>], at: usiz
 /// Whether an offer's sentence asks about the work itself rather than about more of it.
 pub(super) fn is_about_this_work(words: &Words) -> bool {
     find_phrase(words, FURTHER).is_none() && find_phrase(words, ME_TO).is_some()
+}
+
+/// Whether the words ask to go ahead with something said before.
+pub(super) fn goes_ahead(words: &Words) -> bool {
+    let phrases = ["me to go ahead", "me to proceed", "me to continue", "i continue", "i proceed"];
+    find_phrase(words, &phrases).is_some()
 }
 
 /// Whether the words speak of the agent's own act: "should I", "want me to", "if I may".
@@ -252,10 +258,17 @@ fn asks_permission(words: &Words, marked: bool) -> bool {
                 .any(|word| ASKING.contains(&word.text.as_str()));
             !is_asked(words, at)
                 && !asks_which
+                && (!phrase.ends_with("confirm") || confirms_an_act(&words[at + length..]))
                 && polarity_at(words, at, at + length) == Polarity::Affirmed
                 && !got_it_already(words, at)
         })
     })
+}
+
+/// "Please confirm." and "… confirm that I may push" ask for permission, "… confirm the dates" asks for a fact.
+fn confirms_an_act(rest: &[Token]) -> bool {
+    let named = ["i", "we", "me", "ok", "okay", "fine", "alright", "before", "and", "so"];
+    rest.is_empty() || rest.iter().take(6).any(|word| named.contains(&word.text.as_str()))
 }
 
 /// "With your approval I installed it", "thanks for your confirmation": nothing is asked any more.
@@ -301,6 +314,13 @@ const OWN_ACT: &[&str] = &[
     "may i",
     "can i",
     "could i",
+    "i could",
+    "i would",
+    "i will",
+    "i need to",
+    "i have to",
+    "i want to",
+    "i plan to",
 ];
 
 /// Offer further work in a question.
@@ -420,6 +440,9 @@ const COURTESIES: &[&str] = &[
     "want to have a look",
 ];
 
+/// "Does that look good, or would you rather have …?" asks after all.
+const CHOICES: &[&str] = &["would you rather", "or would you", "or should", "or do you", "prefer"];
+
 const UNMARKED_COURTESIES: &[&str] = &[
     "let me know what you think",
     "let me know how it goes",
@@ -457,6 +480,7 @@ const GENERIC: &[&str] = &[
     "something else",
     "something missing",
     "what else",
+    "do next",
     "what next",
     "what is next",
     "any other",
@@ -527,7 +551,8 @@ fn is_indirect(words: &Words) -> bool {
             });
             let chooses = matches!(
                 *demand,
-                "please clarify"
+                "please confirm"
+                    | "please clarify"
                     | "please specify"
                     | "please choose"
                     | "please advise"
