@@ -581,29 +581,35 @@ fn is_answered_at_once(prose: &str, ranges: &[core::ops::Range<usize>], at: usiz
     let Some(next) = ranges.get(at + 1) else { return false };
     let question = tokens(&prose[ranges[at].clone()]);
     let answer = tokens(&prose[next.clone()]);
-    let titles = question.len() <= 4
-        && find_phrase(
-            &question,
-            &[
-                "what changed",
-                "what is new",
-                "why",
-                "how",
-                "how come",
-                "what i did",
-                "what did i do",
-                "what did i change",
-                "what happened",
-                "the result",
-                "the cause",
-                "the reason",
-                "the fix",
-            ],
-        )
-        .is_some_and(|(start, _)| start == 0)
-        && !question.iter().any(|word| matches!(word.text.as_str(), "you" | "your" | "should"));
+    let asked: Vec<&str> = question.iter().map(|word| word.text.as_str()).collect();
+    let titles = TITLES.contains(&asked.join(" ").as_str());
     let because = matches!(answer.first().map(|word| word.text.as_str()), Some("because"))
         || find_phrase(&answer, &["it is because", "the answer is", "that is because"])
             .is_some_and(|(start, _)| start == 0);
     titles || because
 }
+
+/// Questions that title what follows.
+const TITLES: &[&str] = &[
+    "what changed",
+    "what changed and why",
+    "what is new",
+    "what i did",
+    "what i changed",
+    "what did i do",
+    "what did i change",
+    "what happened",
+    "what was wrong",
+    "what went wrong",
+    "why",
+    "why it failed",
+    "how",
+    "how it works",
+    "how to use it",
+    "how to run it",
+    "how come",
+    "the result",
+    "the cause",
+    "the reason",
+    "the fix",
+];
