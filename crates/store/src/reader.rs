@@ -45,7 +45,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// A file is not what its name says.
-    #[error("{file}, line {line}: {source}")]
+    #[error("{file}, line {line} cannot be read")]
     Format {
         /// Which.
         file: PathBuf,
@@ -65,7 +65,7 @@ pub enum ReadError {
         planned: Hash,
     },
     /// The kept release cannot be read.
-    #[error("the release kept in {file} cannot be read: {source}")]
+    #[error("the release kept in {file} cannot be read")]
     Release {
         /// The run's folder.
         file: PathBuf,
@@ -131,8 +131,10 @@ impl RunReader {
         let run = v1::read_run_file(&bytes).map_err(|source| format_error(&file, 1, source))?;
         let (record, mut plan) = run.into_domain();
         let file = layout.plan();
-        for (line, text) in numbered_lines(&read(&file)?) {
-            let spec: v1::SessionSpec = serde_json::from_slice(text)
+        let text = String::from_utf8(read(&file)?)
+            .map_err(|error| format_error(&file, 1, FormatError::NotText(error.utf8_error())))?;
+        for (line, text) in numbered_lines(&text) {
+            let spec: v1::SessionSpec = serde_json::from_str(text)
                 .map_err(|error| format_error(&file, line, error.into()))?;
             plan.specs.push(spec.into_domain());
         }
@@ -256,7 +258,7 @@ impl AttemptFound {
 #[derive(Clone, Debug)]
 pub struct AttemptLog {
     file: PathBuf,
-    bytes: Vec<u8>,
+    text: String,
     /// The log's first line.
     pub head: AttemptHead,
     /// Where the entries begin.
@@ -272,17 +274,19 @@ impl AttemptLog {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let was_torn = whole < bytes.len();
         bytes.truncate(whole);
-        let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
-        let head = v1::read_record(&bytes[..end], v1::AttemptHead::into_domain)
+        let text = String::from_utf8(bytes)
+            .map_err(|error| format_error(file, 1, FormatError::NotText(error.utf8_error())))?;
+        let Some(end) = text.find('\n') else { return Ok(None) };
+        let head = v1::read_record(&text.as_bytes()[..end], v1::AttemptHead::into_domain)
             .map_err(|source| format_error(file, 1, source))?;
         let file = file.to_owned();
-        Ok(Some(AttemptLog { file, bytes, head, body: end + 1, was_torn }))
+        Ok(Some(AttemptLog { file, text, head, body: end + 1, was_torn }))
     }
 
     /// The entries in order; a line that is no entry is an error with its number.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry, ReadError>> + '_ {
-        numbered_lines(&self.bytes[self.body..]).map(|(line, text)| {
-            serde_json::from_slice::<v1::Entry>(text)
+        numbered_lines(&self.text[self.body..]).map(|(line, text)| {
+            serde_json::from_str::<v1::Entry>(text)
                 .map(v1::Entry::into_domain)
                 .map_err(|error| format_error(&self.file, line + 1, error.into()))
         })
@@ -290,17 +294,17 @@ impl AttemptLog {
 
     /// The hash of the whole log, to compare with [`EndRecord::log`].
     pub fn hash(&self) -> Hash {
-        hash_of(&self.bytes)
+        hash_of(self.text.as_bytes())
     }
 
     /// Bytes of the log.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.text.len()
     }
 
     /// Whether it has no entry.
     pub fn is_empty(&self) -> bool {
-        self.body == self.bytes.len()
+        self.body == self.text.len()
     }
 
     /// Channels that sandbox and driver gave.
@@ -352,9 +356,8 @@ fn read_if_there(file: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     }
 }
 
-fn numbered_lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    (1..).zip(lines)
+fn numbered_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    (1..).zip(text.split_terminator('\n'))
 }
 
 fn format_error(file: &Path, line: u64, source: FormatError) -> ReadError {

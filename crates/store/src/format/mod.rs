@@ -22,6 +22,9 @@ pub enum FormatError {
     /// It is not what the format says.
     #[error("it is no data of format {FORMAT}")]
     Malformed(#[from] serde_json::Error),
+    /// It is not UTF-8.
+    #[error("it is no text")]
+    NotText(#[source] std::str::Utf8Error),
 }
 
 impl FormatError {
