@@ -57,7 +57,7 @@ fn is_live(grant: &Grant, act: &Occurrence) -> bool {
 }
 
 /// Whether a scope, a path with or without wildcards or a thing named in words, covers what was acted on.
-fn covers(scope: &str, subject: &str) -> bool {
+pub(crate) fn covers(scope: &str, subject: &str) -> bool {
     let subjects: Vec<String> = names(subject).collect();
     let mut named = names(scope).filter(|name| !FILLERS.contains(&name.as_str())).peekable();
     named.peek().is_some()

@@ -12,6 +12,7 @@ mod reading;
 mod violations;
 mod window;
 
+pub(crate) use covering::covers;
 pub use evaluate::{evaluate, verdict};
 pub use history::{ReadingHistory, Readings, first_turn_true};
 pub use reading::{Look, Occurrence, Reading, Truth};

@@ -1,4 +1,5 @@
-//! Disclosure conditions as pure functions of history ([`first_turn`]): a leaf means "has happened by the end of this turn".
+//! Disclosure conditions as pure functions of history ([`first_turn`]): a leaf means "has happened
+//! by the end of this turn".
 
 use super::{Grant, Ledger, TurnKind, TurnRecord};
 use crate::{
@@ -23,7 +24,8 @@ pub struct History<'a> {
     pub limits: &'a SessionLimits,
 }
 
-/// The first turn by whose end the condition of the requirement holds; turn 0 stands for the opening.
+/// The first turn by whose end the condition of the requirement holds; turn 0 stands for the
+/// opening.
 pub fn first_turn(
     condition: &Condition,
     requirement: &Requirement,

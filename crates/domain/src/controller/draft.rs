@@ -1,4 +1,5 @@
-//! A user message in the making ([`Draft`]): what it has to convey, and how that becomes a turn plan.
+//! A user message in the making ([`Draft`]): what it has to convey, and how that becomes a turn
+//! plan.
 
 use alloc::{string::String, vec, vec::Vec};
 

@@ -5,10 +5,11 @@ use alloc::{string::String, vec::Vec};
 use super::LedgerEntry;
 use crate::release::{FeedbackLevel, Requirement, Sight};
 
-/// Level and wordings of the next correction; none once it was raised often enough or nothing can be said.
+/// Level and wordings of the next correction; none once it was raised often enough or nothing can
+/// be said.
 ///
-/// A requirement has the levels that its author wrote words for; symptom and point need sight of what they
-/// speak of. Raises beyond the highest level stay on it.
+/// A requirement has the levels that its author wrote words for; symptom and point need sight of
+/// what they speak of. Raises beyond the highest level stay on it.
 pub(super) fn words<'a>(
     requirement: &'a Requirement,
     entry: &LedgerEntry,

@@ -1,4 +1,5 @@
-//! What the user does at a hand-off ([`reply`]): correct, tell what is due, force what is hidden, accept; and violations.
+//! What the user does at a hand-off ([`reply`]): correct, tell what is due, force what is hidden,
+//! accept; and violations.
 
 use alloc::vec;
 
@@ -49,7 +50,8 @@ pub(super) fn reply(draft: &mut Draft<'_>, record: &TurnRecord) -> Reply {
     Reply::Speak
 }
 
-/// Says once, and one at a time, that something was broken that cannot be mended; it blocks nothing.
+/// Says once, and one at a time, that something was broken that cannot be mended; it blocks
+/// nothing.
 pub(super) fn speak_of_violation(draft: &mut Draft<'_>, record: &TurnRecord) {
     let (scenario, state) = (draft.scenario, draft.state);
     if state.refusals() >= scenario.persona.patience.handoff_refusals {

@@ -1,6 +1,8 @@
-//! Who says what when: the turn plan, the ledger of requirements, conditions, permissions, feedback, patience, the end.
+//! Who says what when: the turn plan, the ledger of requirements, conditions, permissions,
+//! feedback, patience, the end.
 //!
-//! [`Controller`] owns it all and is pure; the session machine feeds it ended turns and asks it for a [`Decision`].
+//! [`Controller`] owns it all and is pure; the session machine feeds it ended turns and asks it for
+//! a [`Decision`].
 
 mod conditions;
 mod draft;

@@ -1,4 +1,5 @@
-//! When the user gives up on an agent that does nothing, or says the same again and again ([`Streaks`]).
+//! When the user gives up on an agent that does nothing, or says the same again and again
+//! ([`Streaks`]).
 
 use alloc::string::String;
 

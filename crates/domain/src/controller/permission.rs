@@ -1,9 +1,10 @@
 //! Permissions: the answer to a request in words or inside a turn, and the grants that come of it.
 
-use alloc::{string::String, vec, vec::Vec};
+use alloc::{string::String, vec};
 
 use super::{Grant, Ledger};
 use crate::{
+    acceptance::covers,
     ids::Turn,
     release::{ActionClass, Binds, PermissionAnswer, PermissionTable, Requirement},
 };
@@ -81,14 +82,8 @@ pub(super) fn covering(
         let is_live = grant.from <= turn && turn.0 - grant.from.0 < grant.turns;
         let has_uses = spent.get(at).copied().unwrap_or(0) < grant.uses;
         let in_scope = grant.scope.is_empty()
-            || subject.is_some_and(|subject| grant.scope.iter().any(|scope| names(subject, scope)));
+            || subject
+                .is_some_and(|subject| grant.scope.iter().any(|scope| covers(scope, subject)));
         grant.class == class && is_live && has_uses && in_scope
     })
-}
-
-/// Whether the subject names what the scope covers, as a whole word.
-fn names(subject: &str, scope: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    let words: Vec<&str> = subject.split(|c| !is_part(c)).collect();
-    subject == scope || words.contains(&scope)
 }

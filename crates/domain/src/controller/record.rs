@@ -24,7 +24,8 @@ pub struct TurnRecord {
     pub classes_asked: Vec<ActionClass>,
     /// Checks that read true at its end, or that have an occurrence in it.
     pub checks_held: BTreeSet<CheckId>,
-    /// Of each requirement, how often it had been broken by its end, told or not, counted from turn 1.
+    /// Of each requirement, how often it had been broken by its end, told or not, counted from turn
+    /// 1.
     pub breaches: Vec<u32>,
     /// Of each requirement that was told by then, its verdict at its end.
     pub verdicts: Vec<Option<Verdict>>,

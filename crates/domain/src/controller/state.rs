@@ -1,4 +1,5 @@
-//! What the controller knows ([`Controller`]), and how ended turns, deliveries and readings change it.
+//! What the controller knows ([`Controller`]), and how ended turns, deliveries and readings change
+//! it.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +22,8 @@ use crate::{
     verdict::Verdict,
 };
 
-/// Everything that decides what the user says; it changes by ended turns, readings and deliveries alone.
+/// Everything that decides what the user says; it changes by ended turns, readings and deliveries
+/// alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Controller {
     pub(super) ledger: Ledger,
@@ -345,7 +347,8 @@ fn kind(ended: &EndedTurn, has_read_anew: bool) -> TurnKind {
     }
 }
 
-/// Whether a reading shows that the turn did something; a first look at a state has nothing to compare with.
+/// Whether a reading shows that the turn did something; a first look at a state has nothing to
+/// compare with.
 fn tells_news(before: Option<&Reading>, now: &Reading, turn: Turn) -> bool {
     match (before, now) {
         (Some(Reading::State { truth: old, .. }), Reading::State { truth: new, .. }) => {

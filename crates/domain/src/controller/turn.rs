@@ -1,4 +1,5 @@
-//! What the user does after a turn, step by step ([`decide`]): idle, answers, permissions, hand-off, violations.
+//! What the user does after a turn, step by step ([`decide`]): idle, answers, permissions,
+//! hand-off, violations.
 
 use alloc::{vec, vec::Vec};
 
@@ -168,7 +169,8 @@ fn answer_generic(draft: &mut Draft<'_>) {
     }
 }
 
-/// Requests in words: the table answers, and a requirement of the class is told with it so that it binds.
+/// Requests in words: the table answers, and a requirement of the class is told with it so that it
+/// binds.
 fn answer_permissions(draft: &mut Draft<'_>, record: &TurnRecord) {
     let scenario = draft.scenario;
     let utterances = &scenario.persona.utterances;

@@ -1,4 +1,5 @@
-//! What one user message must and may convey ([`TurnPlan`]), what it must not ([`WordingGuard`]), and who speaks ([`Voice`]).
+//! What one user message must and may convey ([`TurnPlan`]), what it must not ([`WordingGuard`]),
+//! and who speaks ([`Voice`]).
 
 use alloc::{string::String, vec::Vec};
 
@@ -22,7 +23,8 @@ pub struct TurnPlan {
     pub questions_max: u32,
 }
 
-/// One act of speech with its chosen wording; a model may word it otherwise as long as the review passes.
+/// One act of speech with its chosen wording; a model may word it otherwise as long as the review
+/// passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpeechAct {
     /// The first message: frame and the statement verbatim in a fence.
@@ -122,7 +124,8 @@ pub enum SpeechAct {
 pub struct WordingGuard {
     /// Terms of everything hidden that are not public by now, in lower case.
     pub hidden_terms: Vec<String>,
-    /// Numbers, paths, identifiers and quotations that may appear: of the plan, the dialogue and the statement.
+    /// Numbers, paths, identifiers and quotations that may appear: of the plan, the dialogue and
+    /// the statement.
     pub allowed_literals: Vec<String>,
     /// Whether the plan holds a grant; without one there must be no assent.
     pub has_grant: bool,

@@ -54,7 +54,8 @@ pub enum Answer {
         overflow: bool,
         /// A limit of the sandbox was breached; which, in words.
         limit_hit: Option<String>,
-        /// Share of the declared processors that the agent got while it wanted them, in percent, if counted.
+        /// Share of the declared processors that the agent got while it wanted them, in percent, if
+        /// counted.
         cpu_share_percent: Option<u32>,
     },
     /// To `Interpret`: a label for each open question about no known topic, in order.

@@ -12,7 +12,7 @@ use crate::{
     fault::{Ending, Flag},
     ids::{CheckId, CommandId, TopicId},
     interpret::{self, Ask},
-    release::{Requirement, Utterances},
+    release::Requirement,
     wording::{self, GuardInput, Rejection},
 };
 
@@ -160,7 +160,9 @@ impl Session {
             self.beside.push_back(Command::Interrupt { because });
         }
         self.progress.ending = ending;
-        self.progress.is_followed |= is_answered;
+        if is_answered {
+            self.progress.follow();
+        }
         self.phase = Phase::Freezing;
     }
 
@@ -172,7 +174,9 @@ impl Session {
         };
         self.progress.has_changed = *changed > 0;
         self.progress.has_acted |= *processes > 0;
-        self.progress.is_followed |= *changed > 0 || *processes > 0;
+        if *changed > 0 || *processes > 0 {
+            self.progress.follow();
+        }
         self.progress.is_starved =
             cpu_share_percent.is_some_and(|share| share < CPU_SHARE_MIN_PERCENT);
         if *overflow {
@@ -308,10 +312,13 @@ impl Session {
     }
 
     fn fail_with(&mut self, ending: Ending) {
+        // A turn that still runs is stopped first.
+        if self.has_open_turn() {
+            return self.stop(ending);
+        }
         if self.phase.is_verification() || !ending.is_graded() {
             return self.abandon(ending);
         }
-        self.open.clear();
         self.beside.clear();
         match self.phase {
             // Of a turn that the agent broke, everything is still taken.
@@ -336,7 +343,6 @@ impl Session {
             .collect();
         let mut public = vec![scenario.statement.as_str()];
         public.extend(told.iter().flat_map(|told| [told.text.as_str(), told.because.as_str()]));
-        public.extend(utterances(&scenario.persona.utterances));
         let mut agent = vec![];
         for line in self.dialogue() {
             match line {
@@ -347,20 +353,4 @@ impl Session {
         let input = GuardInput { hidden: &hidden, public: &public, agent: &agent, plan };
         wording::guard(&input)
     }
-}
-
-fn utterances(words: &Utterances) -> impl Iterator<Item = &str> {
-    [
-        &words.opening,
-        &words.tell,
-        &words.acknowledge,
-        &words.grant,
-        &words.refuse,
-        &words.dont_know,
-        &words.defer,
-        &words.nudge,
-    ]
-    .into_iter()
-    .flatten()
-    .map(String::as_str)
 }

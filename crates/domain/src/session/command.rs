@@ -17,7 +17,8 @@ pub enum Command {
     PrepareSandbox,
     /// Start the agent.
     OpenAgent,
-    /// Word a turn plan. Tries 1 to 3 are the user's; the template is the last try and always the machine's own.
+    /// Word a turn plan. Tries 1 to 3 are the user's; the template is the last try and always the
+    /// machine's own.
     Word {
         /// What to convey.
         plan: TurnPlan,
@@ -86,7 +87,8 @@ pub enum Command {
 pub struct CheckRequest {
     /// Which.
     pub check: CheckId,
-    /// The state that a `since` counts from: the end of the turn before the telling; none means the base.
+    /// The state that a `since` counts from: the end of the turn before the telling; none means the
+    /// base.
     pub since: Option<Turn>,
 }
 

@@ -97,7 +97,8 @@ impl Session {
         }
     }
 
-    /// Applies one entry; the only place at which a session changes. An illegal entry changes nothing.
+    /// Applies one entry; the only place at which a session changes. An illegal entry changes
+    /// nothing.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), IllegalEntry> {
         if entry.seq != self.seq + 1 {
             return Err(IllegalEntry::OutOfOrder { expected: self.seq + 1, found: entry.seq });
@@ -250,7 +251,8 @@ impl Session {
         if is_worse {
             self.progress.stopping = Some(because);
         } else {
-            // A second reason to stop while the turn does not come to an end: nothing is waited for any more.
+            // A second reason to stop while the turn does not come to an end: nothing is waited for
+            // any more.
             return self.abandon(because);
         }
         let is_interrupting = self.progress.is_interrupted

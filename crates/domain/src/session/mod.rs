@@ -1,4 +1,5 @@
-//! The pure session machine: commands it decides, answers and observations it applies, its log and replay.
+//! The pure session machine: commands it decides, answers and observations it applies, its log and
+//! replay.
 
 mod answer;
 mod answering;

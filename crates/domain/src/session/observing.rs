@@ -1,4 +1,5 @@
-//! How an observation changes a session: it is legal in every phase and never moves more than a stop.
+//! How an observation changes a session: it is legal in every phase and never moves more than a
+//! stop.
 
 use super::{Command, Observation, Phase, Session, Watchdog};
 use crate::{
@@ -14,7 +15,7 @@ impl Session {
             Observation::Delivered { turn, at_ms } => self.deliver(*turn, *at_ms),
             Observation::AgentSaid { turn, text, .. } => {
                 if self.is_listening(*turn) {
-                    self.progress.is_followed = true;
+                    self.progress.follow();
                     if !self.progress.message.is_empty() {
                         self.progress.message.push('\n');
                     }
@@ -23,7 +24,7 @@ impl Session {
             }
             Observation::AgentActed(activity) => {
                 if self.is_listening(activity.turn) {
-                    self.progress.is_followed = true;
+                    self.progress.follow();
                     self.progress.has_acted = true;
                     // What was said before a tool call is narration, not the message.
                     self.progress.message.clear();
@@ -64,7 +65,7 @@ impl Session {
         if !self.has_open_turn() || request.turn != self.progress.turn {
             return;
         }
-        self.progress.is_followed = true;
+        self.progress.follow();
         let is_stopping = self.progress.stopping.is_some();
         let allow = !is_stopping && self.controller.answer_request(&self.scenario, request);
         let scenario = &self.scenario;
@@ -82,7 +83,7 @@ impl Session {
 
     /// The gateway only reports; the machine blocks.
     fn use_up(&mut self, tokens: u64, cost_microusd: Option<u64>) {
-        self.progress.is_followed = true;
+        self.progress.follow();
         let used = &mut self.used;
         used.tokens = Some(used.tokens.unwrap_or(0).saturating_add(tokens));
         match cost_microusd {

@@ -4,7 +4,8 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{controller::TurnPlan, fault::Ending, wording::Rejection};
 
-/// The stage of a session; within `Working` a permission answer, a wire block or an interrupt can be open too.
+/// The stage of a session; within `Working` a permission answer, a wire block or an interrupt can
+/// be open too.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
     /// The sandbox is being made.

@@ -63,6 +63,11 @@ impl TurnInProgress {
         }
     }
 
+    /// Something came of the agent: its message has reached it if it was delivered at all.
+    pub(super) fn follow(&mut self) {
+        self.is_followed |= self.is_delivered;
+    }
+
     /// What the controller is told of it.
     pub(super) fn ended(&self, used: Used, readings: Vec<(CheckId, Reading)>) -> EndedTurn {
         EndedTurn {

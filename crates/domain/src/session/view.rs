@@ -1,4 +1,5 @@
-//! What others may read of a session: the engine for its ports, the fold of results, the stories of reports.
+//! What others may read of a session: the engine for its ports, the fold of results, the stories of
+//! reports.
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 
@@ -59,7 +60,8 @@ impl Session {
         turns
     }
 
-    /// Messages in the order in which they reached the other side; of the agent those that end its turns.
+    /// Messages in the order in which they reached the other side; of the agent those that end its
+    /// turns.
     pub fn dialogue(&self) -> impl Iterator<Item = &DialogueLine> {
         self.dialogue.iter().map(|(_, line)| line)
     }
@@ -126,8 +128,8 @@ impl Session {
         &self.controller
     }
 
-    /// Verdict of the requirement at a place of the declared order, on the seal; none if it was never told
-    /// or nothing was sealed.
+    /// Verdict of the requirement at a place of the declared order, on the seal; none if it was
+    /// never told or nothing was sealed.
     pub fn sealed_verdict(&self, at: usize) -> Option<Verdict> {
         self.seal.as_ref()?;
         self.controller.verdict(&self.scenario, at, Look::Sealed)

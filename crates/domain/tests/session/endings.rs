@@ -1,4 +1,5 @@
-//! Endings: what ends a session, what is still graded, withdrawn deliveries, watchdogs, faults, wordings.
+//! Endings: what ends a session, what is still graded, withdrawn deliveries, watchdogs, faults,
+//! wordings.
 
 use domain::{
     fault::{Ending, Flag},
@@ -212,6 +213,36 @@ fn every_command_can_fail() {
         };
         assert_eq!(found, expected, "{name} {ending:?}");
         assert_eq!(player.session.completion().is_some(), is_verified, "{name} {ending:?}");
+        player.check_replay();
+    }
+}
+
+#[test]
+fn a_failure_beside_a_turn_stops_the_turn_first() {
+    for (ending, is_graded) in [(Ending::Crash, true), (Ending::EnvironmentLost, false)] {
+        let mut player = Player::new(setting("need a"));
+        let prompt = player.run_to_prompt().expect("a prompt");
+        player.observe(Observation::Delivered { turn: Turn(1), at_ms: 1 });
+        player.observe(Observation::PermissionRequested(domain::evidence::Permission {
+            request: domain::ids::RequestId(1),
+            turn: Turn(1),
+            at_ms: 2,
+            class: None,
+            subject: None,
+        }));
+        let (beside, _) = player.decide().expect("an answer to the request");
+        player.answer(beside, failed(Flag::ChannelFailed, Some(ending)));
+        while let Some((id, command)) = player.decide().filter(|_| player.session.awaits(prompt)) {
+            assert!(command.is_beside_a_turn(), "{command:?}");
+            let answer = player.perform(&command);
+            player.answer(id, answer);
+        }
+        assert!(commands(&player).contains(&"interrupt"));
+        let stop = TurnStop::Interrupted;
+        player.answer(prompt, Answer::TurnEnded { stop, agent_ms: 5 });
+        player.run_to_prompt();
+        assert_eq!(player.ending(), Some(ending));
+        assert_eq!(player.session.completion().is_some(), is_graded);
         player.check_replay();
     }
 }

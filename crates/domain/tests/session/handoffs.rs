@@ -1,4 +1,5 @@
-//! Hand-offs: what one is, corrections, tellings, forcing, refusals, acceptance, and levels of feedback.
+//! Hand-offs: what one is, corrections, tellings, forcing, refusals, acceptance, and levels of
+//! feedback.
 
 use super::script::check;
 

@@ -1,4 +1,5 @@
-//! Plays the world's part of a session: performs commands over a small made-up workspace, keeps the log.
+//! Plays the world's part of a session: performs commands over a small made-up workspace, keeps the
+//! log.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -216,7 +217,8 @@ impl Player {
         assert_eq!(again, self.session);
     }
 
-    /// No plan and no voice holds a word of a requirement that is neither delivered nor told by that plan.
+    /// No plan and no voice holds a word of a requirement that is neither delivered nor told by
+    /// that plan.
     fn check_secrets(&self) {
         let said = format!("{:?} {:?}", self.session.plan(), self.session.voice());
         for need in &self.session.scenario().requirements {

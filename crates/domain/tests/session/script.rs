@@ -1,4 +1,4 @@
-//! Scripts of whole sessions: what the agent does, what the user must say to it, and how it must end.
+//! Scripts of whole sessions: what the agent does, what the user must say to it, how it must end.
 //!
 //! ```text
 //! user: open tell(a)            the acts of the next message
@@ -8,9 +8,9 @@
 //! ends: accepted                how the session ends, graded or not
 //! ```
 //!
-//! Marks of a turn: `idle` (uses no tool), `changes`, `s…=yes|no|missing` (from now on), `e…` (an occurrence in it),
-//! `stop=crashed|refused|deadline|limit|interrupted`, `ms=…`, `tokens=…`, `may=class` or `may=class:subject`
-//! (a request inside the turn), `undelivered`.
+//! Marks of a turn: `idle` (uses no tool), `changes`, `s…=yes|no|missing` (from now on), `e…` (an
+//! occurrence in it), `stop=crashed|refused|deadline|limit|interrupted`, `ms=…`, `tokens=…`,
+//! `may=class` or `may=class:subject` (a request inside the turn), `undelivered`.
 
 use domain::{
     acceptance::Truth, evidence::Missing, fault::Ending, ids::CommandId, release::ActionClass,

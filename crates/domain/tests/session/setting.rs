@@ -16,8 +16,8 @@ use domain::{
 
 /// A setting: lines of `key value`, and `need NAME key=value …` for each requirement.
 ///
-/// Checks are named in conditions and passes: `s…` is a state, `e…` are events; a name that ends in `h` is read
-/// at hand-offs, in `z` at the seal alone.
+/// Checks are named in conditions and passes: `s…` is a state, `e…` are events; a name that ends in
+/// `h` is read at hand-offs, in `z` at the seal alone.
 pub fn setting(text: &str) -> Scenario {
     let mut scenario = blank();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -229,7 +229,8 @@ fn levels(feedback: &mut Feedback, letters: &str) {
     feedback.point = if has('p') { words(&["The page still looks like before."]) } else { vec![] };
 }
 
-/// `kind:argument:…`, or `all(…)`, `any(…)`, `not(…)`, `then(…)`, `then2(…)` with parts between commas.
+/// `kind:argument:…`, or `all(…)`, `any(…)`, `not(…)`, `then(…)`, `then2(…)` with parts between
+/// commas.
 pub fn condition(text: &str) -> Condition {
     if let Some((head, inner)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
         let mut parts: Vec<Condition> = split(inner).into_iter().map(condition).collect();
