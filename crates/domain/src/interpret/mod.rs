@@ -2,8 +2,10 @@
 
 mod claim;
 mod negation;
+mod phrases;
 mod question;
 pub mod text;
+mod words;
 
 use alloc::{
     string::{String, ToString},
