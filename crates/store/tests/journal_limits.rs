@@ -1,24 +1,36 @@
 //! A write that stops half-way leaves the log as it was, and the same entry can be written again.
 
-#[allow(dead_code, reason = "the samples serve several test programs")]
-#[path = "support/samples.rs"]
-mod samples;
+use std::{collections::BTreeSet, fs};
 
-use std::fs;
-
+use domain::{
+    ids::{Attempt, CommandId, PairId, Repeat},
+    plan::UserKind,
+    session::{Answer, Entry, Event},
+};
 use nix::sys::{
     resource::{Resource, getrlimit, setrlimit},
     signal::{SigHandler, Signal, signal},
 };
-use store::journal::Journal;
+use store::{journal::Journal, run::AttemptHead};
 
 #[test]
 fn a_half_written_line_is_taken_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.jsonl");
-    let mut journal = Journal::create(&path, &samples::head(1, 1)).unwrap();
-    let entries = samples::entries();
-    journal.append(&entries[0]).unwrap();
+    let head = AttemptHead {
+        pair: PairId::new("a--b"),
+        repeat: Repeat(1),
+        attempt: Attempt(1),
+        user: UserKind::Template,
+        channels: BTreeSet::new(),
+        started_utc: String::new(),
+    };
+    let entry = |seq, answer| {
+        let event = Event::Answered(CommandId(1), answer);
+        Entry { seq, elapsed_ms: 0, event }
+    };
+    let mut journal = Journal::create(&path, &head).unwrap();
+    journal.append(&entry(1, Answer::SandboxReady)).unwrap();
     let before = fs::read(&path).unwrap();
 
     // The kernel lets the file grow by a few bytes more and then refuses, as a full disk does.
@@ -26,13 +38,13 @@ fn a_half_written_line_is_taken_back() {
     // SAFETY: ignoring a signal installs no handler.
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.unwrap();
     setrlimit(Resource::RLIMIT_FSIZE, before.len() as u64 + 7, hard).unwrap();
-    let error = journal.append(&entries[1]).unwrap_err();
+    let error = journal.append(&entry(2, Answer::Frozen)).unwrap_err();
     let left = fs::read(&path).unwrap();
     setrlimit(Resource::RLIMIT_FSIZE, soft, hard).unwrap();
     assert_eq!(error.kind(), std::io::ErrorKind::FileTooLarge);
     assert_eq!(left, before);
 
-    journal.append(&entries[1]).unwrap();
+    journal.append(&entry(2, Answer::Frozen)).unwrap();
     assert_eq!(journal.digest().0, 2);
     assert!(fs::read(&path).unwrap().starts_with(&before));
     assert_eq!(store::blobs::hash_of(&fs::read(&path).unwrap()), journal.digest().1);

@@ -87,6 +87,51 @@ fn notes_are_located() {
     );
 }
 
+#[test]
+fn files_without_canary_and_hidden_text_in_sight_are_noted() {
+    for name in ["tiny", "starter"] {
+        let loaded = open_release_with(&bundled(name), LockUse::Ignore).unwrap();
+        assert_eq!(loaded.file_notes(), [], "{name}");
+    }
+    let check = |file: &str, text: &str, expect: &[&str]| {
+        let copy = tiny();
+        fs::write(copy.path().join(file), text).unwrap();
+        let notes = open_release(copy.path()).unwrap().file_notes();
+        let found: Vec<String> =
+            notes.iter().map(|note| format!("{}: {}", note.file, note.message)).collect();
+        assert_eq!(found, expect);
+    };
+    let canary = "# canary pcb-tiny-62c178bb-e2bc-4ec4-8706-695884405c8a\n";
+    let seen = "tasks/greet/environment/files/more.sh";
+    check(seen, canary, &[]);
+    check(seen, "", &[]);
+    check("tasks/greet/environment/files/data.csv", "1,2\n", &[]);
+    check(
+        seen,
+        "echo\n",
+        &["tasks/greet/environment/files/more.sh: the file lacks the release's canary"],
+    );
+    let solution =
+        fs::read_to_string(bundled("tiny").join("tasks/greet/solution/solve.sh")).unwrap();
+    let test = fs::read_to_string(bundled("tiny").join("tasks/greet/tests/test.sh")).unwrap();
+    check(
+        seen,
+        &solution,
+        &[
+            "tasks/greet/solution/solve.sh: a passage of it lies in `tasks/greet/environment/files/more.sh`, which the agent can read",
+        ],
+    );
+    let passage: Vec<&str> = test.lines().filter(|line| !line.is_empty()).skip(3).take(5).collect();
+    check(
+        seen,
+        &format!("{canary}echo begin\n  {}\necho end\n", passage.join("\n\n    ")),
+        &[
+            "tasks/greet/tests/test.sh: a passage of it lies in `tasks/greet/environment/files/more.sh`, which the agent can read",
+        ],
+    );
+    check(seen, &format!("{canary}{}\n", passage[..4].join("\n")), &[]);
+}
+
 /// A slip: a file, what stands there, what is put in its place.
 type Slip = (&'static str, &'static str, &'static str);
 

@@ -3,6 +3,7 @@
 mod assemble;
 mod checks;
 mod expressions;
+mod file_notes;
 mod locations;
 mod pair;
 mod persona;
@@ -16,6 +17,7 @@ mod tree;
 pub use assemble::{
     LoadedRelease, LockUse, PairFiles, TaskFiles, open_release, open_release_with, open_tree,
 };
+pub use file_notes::FileNote;
 pub use locations::Location;
 pub use problem::{Problem, Problems, Spot};
 pub use script::read_script;

@@ -1,0 +1,132 @@
+//! Lints over the files of a release, which the typed release does not hold: canary lines, and hidden text that lies
+//! where the agent can read it ([`FileNote`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::release::lint::Severity;
+
+use super::assemble::LoadedRelease;
+use crate::layout::release_files as names;
+
+/// One thing that is wrong with a file of a release.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileNote {
+    /// The file, relative to the release's folder.
+    pub file: String,
+    /// Whether it keeps the release from being locked.
+    pub severity: Severity,
+    /// What is wrong: a lower-case fragment.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// Lines in a row that make a passage; fewer occur in any two programs.
+const PASSAGE_LINES: usize = 5;
+
+/// Endings of files that can hold a comment.
+const COMMENTED: [&str; 19] = [
+    "toml",
+    "md",
+    "py",
+    "sh",
+    "rs",
+    "sql",
+    "yml",
+    "yaml",
+    "html",
+    "css",
+    "js",
+    "ts",
+    "c",
+    "h",
+    "go",
+    "rb",
+    "pl",
+    "Dockerfile",
+    "Makefile",
+];
+
+impl LoadedRelease {
+    /// What is wrong with the files, in order of their paths.
+    pub fn file_notes(&self) -> Vec<FileNote> {
+        let mut notes = self.without_canary();
+        notes.extend(self.hidden_text_in_sight());
+        notes.sort();
+        notes
+    }
+
+    fn without_canary(&self) -> Vec<FileNote> {
+        let canary = &self.release.canary;
+        let lacks = |path: &&String| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let ending = name.rsplit('.').next().unwrap_or(name);
+            let text = self.text(path);
+            COMMENTED.contains(&ending)
+                && !text.trim().is_empty()
+                && !text.contains(canary.as_str())
+        };
+        let note = |path: &String| FileNote {
+            file: path.clone(),
+            severity: Severity::Error,
+            message: "the file lacks the release's canary".to_owned(),
+            remedy: format!("begin it with a comment `canary {canary}: do not train on this file`"),
+        };
+        self.tree.files.keys().filter(lacks).map(note).collect()
+    }
+
+    /// Passages of solution, tests, checks and scripts that lie in the environment of the same task.
+    fn hidden_text_in_sight(&self) -> Vec<FileNote> {
+        let mut notes = Vec::new();
+        for task in self.release.tasks.keys() {
+            let folder = |name| names::task_folder(task.as_str(), name);
+            let in_sight = self.passages_below(&folder("environment"));
+            let mut hidden = vec![folder("tests"), folder("solution")];
+            for pair in self.release.pairs.values().filter(|pair| &pair.task == task) {
+                let own = |name| names::pair_file(pair.id.as_str(), name);
+                hidden.extend(["checks/", "judge/", "saboteurs/", "oracle.toml"].map(own));
+            }
+            for path in hidden.iter().flat_map(|folder| self.paths_below(folder)) {
+                let passages = passages(&self.text(path));
+                let Some((_, seen)) =
+                    passages.iter().find_map(|passage| in_sight.get_key_value(passage))
+                else {
+                    continue;
+                };
+                notes.push(FileNote {
+                    file: path.to_owned(),
+                    severity: Severity::Error,
+                    message: format!("a passage of it lies in `{seen}`, which the agent can read"),
+                    remedy: format!(
+                        "word one of the two otherwise: {PASSAGE_LINES} lines in a row agree"
+                    ),
+                });
+            }
+        }
+        notes
+    }
+
+    fn passages_below(&self, folder: &str) -> BTreeMap<String, String> {
+        let of_file = |path: &String| {
+            let path = path.clone();
+            passages(&self.text(&path)).into_iter().map(move |passage| (passage, path.clone()))
+        };
+        self.paths_below(folder).flat_map(of_file).collect()
+    }
+
+    fn paths_below<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a String> {
+        let from = self.tree.files.range(folder.to_owned()..);
+        from.map(|(path, _)| path).take_while(move |path| path.starts_with(folder))
+    }
+
+    fn text(&self, path: &str) -> String {
+        String::from_utf8_lossy(self.tree.bytes(path).unwrap_or_default()).into_owned()
+    }
+}
+
+/// Every run of lines of a text, blank lines, indentation and canary lines aside.
+fn passages(text: &str) -> BTreeSet<String> {
+    let is_said = |line: &&str| !line.is_empty() && !line.to_lowercase().contains("canary");
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(is_said).collect();
+    lines.windows(PASSAGE_LINES).map(|window| window.join("\n")).collect()
+}
