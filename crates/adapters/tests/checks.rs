@@ -1,0 +1,497 @@
+//! Checks that read content or run programs, against real trees in local sandboxes: what holds, what does not, and
+//! what agents do to look as if it did.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use adapters::{checks::SandboxChecks, sandboxes::local::LocalSandboxes};
+use domain::{
+    acceptance::{Look, Reading, Truth, glob::Globs},
+    evidence::{Manifest, Missing, Recorded},
+    ids::{Hash, Turn},
+    release::{CheckKind, CommitCount, FsState, Proof},
+};
+use engine::ports::{
+    check::{self, Checks},
+    evidence::{Evidence, ForkOf, ForkedRun, StateAt},
+    sandbox::{
+        Base, BaseSpec, CommandSpec, FileEntry, FileNode, Finished, Limits, Recording, Sandbox,
+        SandboxFault, Sandboxes,
+    },
+};
+
+const LIMITS: Limits = Limits { memory_mb: None, processes_max: None, disk_mb: None, cpus: None };
+
+/// A repository with a module that is wrong and a test that does not notice.
+const SETUP: &str = r#"
+set -e
+mkdir -p /app; cd /app
+git init -q -b main .
+git config user.name Base && git config user.email base@example.org
+mkdir tests
+printf 'def total(a, b):\n    return a - b\n' > till.py
+printf 'import unittest, till\nclass T(unittest.TestCase):\n    def test_zero(self):\n        self.assertEqual(till.total(0, 0), 0)\n' > tests/test_till.py
+printf '__pycache__/\n' > .gitignore
+git add -A && git commit -q -m 'The till'
+"#;
+
+/// A session's state after each of its turns, the last of which is looked at.
+struct Staged {
+    sandbox: Box<dyn Sandbox>,
+    trees: Vec<Manifest>,
+    recorded: Recorded,
+    check_files: Vec<FileEntry>,
+    look: Look,
+}
+
+/// One base that many sessions start from.
+struct Stage {
+    sandboxes: LocalSandboxes,
+    base: Base,
+    _state: tempfile::TempDir,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        let state = tempfile::tempdir().expect("a folder");
+        let supervisor = Path::new(env!("CARGO_BIN_EXE_pcb-sandbox-supervisor"));
+        let sandboxes = LocalSandboxes::new(supervisor, state.path()).expect("a state directory");
+        let spec = BaseSpec {
+            digest: Hash::new("0".repeat(64)),
+            environment: vec![FileEntry {
+                path: "setup.sh".into(),
+                node: FileNode::File(SETUP.as_bytes().to_vec()),
+                mode: 0o755,
+            }],
+            workdir: "/app".into(),
+            env: BTreeMap::new(),
+            toolchains: vec![],
+            setup_timeout: Duration::from_secs(60),
+            limits: LIMITS,
+        };
+        let base = sandboxes.materialise(&spec).await.expect("this host must make local sandboxes");
+        Self { sandboxes, base, _state: state }
+    }
+
+    /// Runs one script of the agent's for each turn.
+    async fn after(&self, turns: &[&str]) -> Staged {
+        let (sandboxes, base) = (&self.sandboxes, &self.base);
+        let sandbox =
+            sandboxes.provision(base, &LIMITS, Recording::Nothing).await.expect("a sandbox");
+        let mut trees = vec![Manifest::default()];
+        for (turn, script) in (1..).zip(turns) {
+            if turn > 1 {
+                sandbox.thaw().await.expect("going on");
+            }
+            let finished = sandbox.exec(&shell(script)).await.expect("a run");
+            assert!(finished.is_success(), "{script}: {finished:?}");
+            sandbox.freeze().await.expect("still");
+            trees.push(sandbox.capture(Turn(turn)).await.expect("a capture").manifest);
+        }
+        let look = Look::Turn(Turn(u32::try_from(turns.len()).expect("few turns")));
+        let recorded = Recorded { workdir: "/app".into(), ..Recorded::default() };
+        Staged { sandbox, trees, recorded, check_files: vec![], look }
+    }
+}
+
+impl Staged {
+    fn with_script(mut self, text: &str) -> Self {
+        let node = FileNode::File(text.as_bytes().to_vec());
+        self.check_files = vec![FileEntry { path: "look.sh".into(), node, mode: 0o644 }];
+        self
+    }
+
+    async fn read(&self, kind: &CheckKind, since: Option<Turn>) -> (Truth, String) {
+        match check::read(&SandboxChecks, kind, since, self).await.expect("no fault") {
+            Reading::State { truth, witness } => (truth, witness),
+            other => panic!("a state, not {other:?}"),
+        }
+    }
+
+    async fn check(&self, kind: CheckKind, expect: Truth) {
+        let (found, witness) = self.read(&kind, None).await;
+        let files = self.check_files.iter().map(|file| format!("{:?}", file.node.clone()));
+        assert_eq!(found, expect, "{kind:?}: {witness} {:?}", files.collect::<Vec<_>>());
+    }
+}
+
+fn shell(script: &str) -> CommandSpec {
+    CommandSpec {
+        argv: ["sh", "-ec", script].map(String::from).to_vec(),
+        cwd: Some("/app".into()),
+        env: BTreeMap::new(),
+        stdin: vec![],
+        timeout: Duration::from_secs(60),
+        output_max: 10_000,
+    }
+}
+
+#[async_trait::async_trait]
+impl Evidence for Staged {
+    fn look(&self) -> Look {
+        self.look
+    }
+
+    fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
+    fn check_files(&self) -> &[FileEntry] {
+        &self.check_files
+    }
+
+    fn tree(&self, at: StateAt) -> Option<&Manifest> {
+        match at {
+            StateAt::Base => self.trees.first(),
+            StateAt::After(turn) => self.trees.get(turn.0 as usize),
+            StateAt::Look => self.trees.last(),
+        }
+    }
+
+    async fn list(&self, at: StateAt, globs: &Globs) -> Result<Vec<String>, SandboxFault> {
+        let entries = match at {
+            StateAt::Look => self.sandbox.get("/app").await?,
+            _ => {
+                let pristine = self.sandbox.restore(&[], &LIMITS).await?;
+                let found = pristine.get("/app").await?;
+                pristine.end().await?;
+                found
+            }
+        };
+        let mut found: Vec<String> = entries
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|entry| matches!(entry.node, FileNode::File(_) | FileNode::Link(_)))
+            .map(|entry| format!("/app/{}", entry.path))
+            .filter(|path| globs.matches(path))
+            .collect();
+        found.sort();
+        Ok(found)
+    }
+
+    async fn read(&self, at: StateAt, path: &str) -> Result<Option<(FileNode, u32)>, SandboxFault> {
+        let found = match at {
+            StateAt::Look => {
+                let entries = self.sandbox.get(path).await?.unwrap_or_default();
+                entries.into_iter().find(|entry| entry.path.is_empty())
+            }
+            _ => self.sandbox.base(path).await?,
+        };
+        Ok(found.map(|entry| (entry.node, entry.mode)))
+    }
+
+    async fn run(&self, run: &ForkedRun) -> Result<Finished, SandboxFault> {
+        let fork = match &run.of {
+            ForkOf::Look => self.sandbox.fork(&LIMITS).await?,
+            ForkOf::BaseWith(paths) => self.sandbox.restore(paths, &LIMITS).await?,
+        };
+        for placed in &run.placed {
+            fork.put(&placed.directory, &placed.files).await?;
+        }
+        let mut command = run.command.clone();
+        command.cwd.get_or_insert_with(|| "/app".into());
+        let finished = fork.exec(&command).await?;
+        fork.end().await?;
+        Ok(finished)
+    }
+}
+
+const UNKNOWN: Truth = Truth::Unknown(Missing::ChannelMissing);
+
+fn fs(path: &str, is: FsState) -> CheckKind {
+    let path = vec![path.into()];
+    CheckKind::Fs { path, is: Some(is), contains: None, lacks: None, since: None }
+}
+
+fn text(path: &str, contains: Option<&str>, lacks: Option<&str>) -> CheckKind {
+    let path = vec![path.into()];
+    let (contains, lacks) = (contains.map(Into::into), lacks.map(Into::into));
+    CheckKind::Fs { path, is: None, contains, lacks, since: None }
+}
+
+#[tokio::test]
+async fn files() {
+    use FsState::{Absent, Changed, Present, Unchanged};
+    let stage = Stage::new().await;
+    let staged = stage
+        .after(&[
+            "printf 'start it\\n' > USAGE; mkdir out; printf 'café 12\\n' > out/a.txt",
+            "rm tests/test_till.py; ln -s USAGE link; git status -s > /dev/null",
+        ])
+        .await;
+    for (kind, expect) in [
+        (fs("USAGE", Present), Truth::True),
+        (fs("link", Present), Truth::True),
+        (fs("usage", Present), Truth::False),
+        (fs("nothing", Absent), Truth::True),
+        (fs("**/a.txt", Absent), Truth::False),
+        (fs("till.py", Unchanged), Truth::True),
+        (fs("tests/**", Changed), Truth::True),
+        (fs("out/**", Unchanged), Truth::False),
+        (fs("[a-z]*.py", Changed), Truth::False),
+        (text("USAGE", Some("^start"), None), Truth::True),
+        (text("USAGE", Some("stop"), None), Truth::False),
+        (text("nothing", Some("x"), None), Truth::False),
+        (text("out/*", None, Some("café \\d+")), Truth::False),
+        (text("out/*", None, Some("tea")), Truth::True),
+        (text("out/*", Some("("), None), UNKNOWN),
+    ] {
+        staged.check(kind, expect).await;
+    }
+    let since = |path: &str| fs(path, Changed);
+    let after_first = Some(Turn(1));
+    assert_eq!(staged.read(&since("USAGE"), after_first).await.0, Truth::False);
+    assert_eq!(staged.read(&since("tests/*"), after_first).await.0, Truth::True);
+    assert_eq!(staged.read(&since("USAGE"), Some(Turn(9))).await.0, UNKNOWN);
+}
+
+fn script(timeout_sec: u32) -> CheckKind {
+    CheckKind::Script { file: "checks/look.sh".into(), timeout_sec }
+}
+
+#[tokio::test]
+async fn scripts() {
+    let stage = Stage::new().await;
+    let staged = stage.after(&["echo done > page"]).await;
+    let mut staged = staged.with_script("#!/bin/sh\ntest \"$PCB_LOOK\" = 1 && grep -q done page\n");
+    staged.check(script(20), Truth::True).await;
+    staged.look = Look::Sealed;
+    staged.check(script(20), Truth::False).await;
+    for (body, expect) in [
+        ("exit 0", Truth::True),
+        ("exit 1", Truth::False),
+        ("exit 2", UNKNOWN),
+        ("kill -9 $$", UNKNOWN),
+        ("sleep 30", UNKNOWN),
+        ("rm -f /app/page; exit 0", Truth::True),
+        // The run before was a fork of its own.
+        ("test -f page", Truth::True),
+    ] {
+        staged = staged.with_script(&format!("#!/bin/sh\n{body}\n"));
+        staged.check(script(2), expect).await;
+    }
+    staged = staged.with_script("#!/no/such/program\n");
+    staged.check(script(5), UNKNOWN).await;
+    let other = CheckKind::Script { file: "checks/other.sh".into(), timeout_sec: 5 };
+    staged.check(other, UNKNOWN).await;
+}
+
+#[tokio::test]
+async fn an_agents_own_tools_do_not_answer() {
+    let stage = Stage::new().await;
+    let lie = "printf '#!/bin/sh\\nexit 0\\n' > /tmp/lie; chmod 755 /tmp/lie";
+    let hijack = "import os; os._exit(0)";
+    let places = [
+        "rm -f /usr/bin/python3; cp /tmp/lie /usr/bin/python3",
+        "cp /tmp/lie /usr/local/bin/python3",
+        &format!("echo '{hijack}' > /usr/lib/python3/dist-packages/sitecustomize.py"),
+        &format!("echo '{hijack}' > /usr/lib/python3/dist-packages/zz.pth"),
+    ];
+    for place in places {
+        // A host whose places are closed to its user can't be lied to there.
+        let staged = stage.after(&[&format!("{lie}; ({place}) || true; echo kept > page")]).await;
+        let staged = staged.with_script("#!/usr/bin/env python3\nimport sys\nsys.exit(1)\n");
+        staged.check(script(20), Truth::False).await;
+        let staged = staged.with_script("#!/bin/sh\ngrep -q kept page\n");
+        staged.check(script(20), Truth::True).await;
+    }
+}
+
+fn suite(proves: Proof) -> CheckKind {
+    let run = ["python3", "-m", "unittest", "discover", "-s", "tests"].map(String::from).to_vec();
+    CheckKind::Test { run, proves, tests: vec!["tests/**".into()], timeout_sec: 30 }
+}
+
+const FIX: &str = "sed -i 's/a - b/a + b/' till.py";
+const NEW_TEST: &str = "printf 'import unittest, till\\nclass N(unittest.TestCase):\\n    def test_sum(self):\\n        self.assertEqual(till.total(1, 2), 3)\\n' > tests/test_sum.py";
+const EMPTY_TEST: &str = "printf 'import unittest\\nclass N(unittest.TestCase):\\n    def test_sum(self):\\n        pass\\n' > tests/test_sum.py";
+
+#[tokio::test]
+async fn suites() {
+    use Truth::{False, True};
+    let stage = Stage::new().await;
+    let (edited, removed) = ("echo '#' >> tests/test_till.py", "rm tests/test_till.py");
+    // Turns, then whether the suite passes, is a regression test, and was kept.
+    let cases: [(&[&str], [Truth; 3]); 7] = [
+        (&["true"], [True, False, True]),
+        (&[FIX], [True, False, True]),
+        (&[FIX, NEW_TEST], [True, True, True]),
+        (&[NEW_TEST], [False, False, False]),
+        (&[FIX, EMPTY_TEST], [True, False, True]),
+        (&[FIX, NEW_TEST, edited], [True, True, False]),
+        (&[FIX, NEW_TEST, removed], [True, True, False]),
+    ];
+    for (turns, expect) in cases {
+        let staged = stage.after(turns).await;
+        let proofs = [Proof::Passes, Proof::Regression, Proof::Kept];
+        for (proves, expect) in proofs.into_iter().zip(expect) {
+            let (found, witness) = staged.read(&suite(proves), None).await;
+            assert_eq!(found, expect, "{proves:?} after {turns:?}: {witness}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_suite_that_cannot_run_proves_nothing() {
+    let stage = Stage::new().await;
+    let staged = stage.after(&[FIX, NEW_TEST]).await;
+    for (run, timeout_sec) in [
+        (vec!["no-such-runner"], 5),
+        (vec!["sh", "-c", "no-such-runner"], 5),
+        (vec!["sleep", "30"], 1),
+    ] {
+        for proves in [Proof::Passes, Proof::Regression, Proof::Kept] {
+            let run = run.iter().map(|arg| (*arg).into()).collect();
+            let tests = vec!["tests/**".into()];
+            staged.check(CheckKind::Test { run, proves, tests, timeout_sec }, UNKNOWN).await;
+        }
+    }
+}
+
+#[derive(Default)]
+struct GitKeys {
+    branch: Option<&'static str>,
+    commits: Option<(u32, u32)>,
+    message: Option<&'static str>,
+    author: Option<&'static str>,
+    clean: Option<bool>,
+    kept: Option<bool>,
+    merges: Option<bool>,
+}
+
+fn git(change: impl FnOnce(&mut GitKeys)) -> CheckKind {
+    let mut keys = GitKeys::default();
+    change(&mut keys);
+    CheckKind::Git {
+        repo: None,
+        branch: keys.branch.map(Into::into),
+        commits: keys.commits.map(|(min, max)| CommitCount { min: Some(min), max: Some(max) }),
+        message: keys.message.map(Into::into),
+        author: keys.author.map(Into::into),
+        clean: keys.clean,
+        history_kept: keys.kept,
+        merges: keys.merges,
+    }
+}
+
+/// After one turn: on a topic branch, exactly one commit, its message, clean, history kept.
+async fn check_git(stage: &Stage, turn: &str, expect: [bool; 5]) {
+    let staged = stage.after(&[turn]).await;
+    let kinds = [
+        git(|keys| keys.branch = Some("topic*")),
+        git(|keys| keys.commits = Some((1, 1))),
+        git(|keys| keys.message = Some("^Add ")),
+        git(|keys| keys.clean = Some(true)),
+        git(|keys| keys.kept = Some(true)),
+    ];
+    let mut found = [false; 5];
+    let mut witnesses = vec![];
+    for (at, kind) in kinds.iter().enumerate() {
+        let (truth, witness) = staged.read(kind, None).await;
+        assert!(matches!(truth, Truth::True | Truth::False), "{turn}: {witness}");
+        found[at] = truth == Truth::True;
+        witnesses.push(witness);
+    }
+    assert_eq!(found, expect, "{turn}: {witnesses:#?}");
+}
+
+#[tokio::test]
+async fn repositories() {
+    let stage = Stage::new().await;
+    let add = "echo x > new.txt; git add new.txt; git commit -q -m 'Add x'";
+    check_git(&stage, "true", [false, false, true, true, true]).await;
+    check_git(&stage, "echo x > new.txt", [false, false, true, false, true]).await;
+    check_git(&stage, add, [false, true, true, true, true]).await;
+    let topic = format!("git checkout -q -b topic-1; {add}");
+    check_git(&stage, &topic, [true, true, true, true, true]).await;
+    let two = format!("{topic}; echo y >> new.txt; git commit -q -a -m more");
+    check_git(&stage, &two, [true, false, false, true, true]).await;
+    // The base's branch moved although the work is elsewhere.
+    let moved = format!("{add}; git checkout -q -b topic");
+    check_git(&stage, &moved, [true, true, true, true, false]).await;
+}
+
+#[tokio::test]
+async fn what_was_there_before_is_kept_or_not() {
+    let stage = Stage::new().await;
+    let amended = "echo y >> till.py; git commit -q -a --amend -m 'Add y'";
+    check_git(&stage, amended, [false, true, true, true, false]).await;
+    check_git(&stage, "git tag v1", [false, false, true, true, false]).await;
+    check_git(&stage, "git remote add o /tmp/o", [false, false, true, true, false]).await;
+    check_git(&stage, "git config core.x y", [false, false, true, true, false]).await;
+    check_git(&stage, "git config branch.main.description d", [false, false, true, true, true])
+        .await;
+    check_git(&stage, "echo true > .git/hooks/pre-push", [false, false, true, true, false]).await;
+    check_git(&stage, "rm -rf .git", [false, false, false, false, false]).await;
+    let anew = "rm -rf .git; git init -q -b main .; git add -A; \
+                git -c user.name=a -c user.email=b commit -q -m 'Add all'";
+    check_git(&stage, anew, [false, true, true, true, false]).await;
+}
+
+#[tokio::test]
+async fn what_hides_from_git_is_seen() {
+    let stage = Stage::new().await;
+    for turn in [
+        "echo junk > junk; echo junk > .git/info/exclude",
+        "echo junk > junk; git config core.excludesFile /app/.git/mine; echo junk > .git/mine",
+        "echo junk > junk; git config status.showUntrackedFiles no",
+        "echo '#' >> till.py; git update-index --assume-unchanged till.py",
+        "echo '#' >> till.py; git update-index --skip-worktree till.py",
+        "echo '#' >> till.py; git config filter.x.clean 'git show HEAD:till.py'; \
+         echo 'till.py filter=x' > .git/info/attributes",
+        "echo '#' >> till.py; printf '#!/bin/sh\\nexit 0\\n' > .git/f; chmod +x .git/f; \
+         git config core.fsmonitor /app/.git/f",
+    ] {
+        let staged = stage.after(&[turn]).await;
+        let (found, witness) = staged.read(&git(|keys| keys.clean = Some(true)), None).await;
+        assert_eq!(found, Truth::False, "{turn}: {witness}");
+    }
+    // A replaced object does not rewrite what was there.
+    let orphan = "git checkout -q --orphan other; git commit -q -m other; git replace main other";
+    let staged = stage.after(&[orphan]).await;
+    staged.check(git(|keys| keys.kept = Some(true)), Truth::False).await;
+}
+
+#[tokio::test]
+async fn authors_and_merges() {
+    let stage = Stage::new().await;
+    let staged = stage
+        .after(&[
+            "git checkout -q -b side; echo a > a; git add a; git commit -q -m 'Add a'",
+            "git checkout -q main; echo b > b; git add b; \
+         git commit -q -m 'Add b' --author 'Ann <ann@example.org>'; \
+         git merge -q --no-ff -m 'Add both' side",
+        ])
+        .await;
+    for (kind, expect) in [
+        (git(|keys| keys.merges = Some(false)), Truth::False),
+        (git(|keys| keys.merges = Some(true)), Truth::True),
+        (git(|keys| keys.commits = Some((3, 3))), Truth::True),
+        (git(|keys| keys.author = Some("example\\.org>$")), Truth::True),
+        (git(|keys| keys.author = Some("^Base <")), Truth::False),
+        (git(|keys| keys.message = Some("^Add ")), Truth::True),
+        (git(|keys| keys.clean = Some(false)), Truth::False),
+    ] {
+        staged.check(kind, expect).await;
+    }
+}
+
+#[tokio::test]
+async fn the_order_of_reading_does_not_matter() {
+    let stage = Stage::new().await;
+    let staged = stage.after(&[FIX, NEW_TEST]).await;
+    let staged = staged.with_script("#!/bin/sh\nrm -r /app/tests\n");
+    let mut kinds = vec![
+        script(10),
+        suite(Proof::Regression),
+        fs("tests/*.py", FsState::Present),
+        git(|keys| keys.clean = Some(false)),
+    ];
+    for _ in 0..kinds.len() {
+        for kind in &kinds {
+            let reading = SandboxChecks.read(kind, None, &staged).await.expect("no fault");
+            let is_true = matches!(reading, Reading::State { truth: Truth::True, .. });
+            assert!(is_true, "{kind:?}: {reading:?}");
+        }
+        kinds.rotate_left(1);
+    }
+}
