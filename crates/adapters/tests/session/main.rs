@@ -1,0 +1,5 @@
+//! Whole sessions through the engine's ports: over simulated parts in virtual time, and for real in local sandboxes.
+
+mod fixture;
+mod local;
+mod simulated;
