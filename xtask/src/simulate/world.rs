@@ -145,15 +145,8 @@ async fn simulated(seed: u64) -> Simulated {
             Err(engine::ports::sandbox::SandboxFault::TimedOut("planned".to_owned()))
         }
         _ => {
-            let (making, makers) = (clock.clone(), sandboxes.clone());
-            let mut made = None;
-            let slot = &mut made;
-            making
-                .drive(Box::pin(async move {
-                    *slot = Some(materialise_here(makers, base_spec, &digest).await);
-                }))
-                .await;
-            made.expect("making a base ends")
+            let mut bases = materialise(sandboxes.clone(), [base_spec], 1).await;
+            bases.remove(&digest).expect("it was asked for")
         }
     };
     let record = Arc::new(MemoryRecord::new(match planned {
@@ -220,21 +213,6 @@ async fn simulated(seed: u64) -> Simulated {
     let entries = record.entries.lock().expect("no holder panics").clone();
     let drawn = Drawn { scenario, script, solves, planned };
     Simulated { drawn, outcome, entries, has_struck, hung }
-}
-
-/// Tasks of the runtime know no virtual time, so a single base is made without them.
-async fn materialise_here(
-    sandboxes: Arc<SimulatedSandboxes>,
-    spec: engine::ports::sandbox::BaseSpec,
-    digest: &domain::ids::Hash,
-) -> Result<engine::ports::sandbox::Base, engine::ports::sandbox::SandboxFault> {
-    use engine::ports::sandbox::Sandboxes;
-    let made = sandboxes.materialise(&spec).await;
-    // What many sessions share is made by the engine's own function once the base is there.
-    match made {
-        Ok(_) => materialise(sandboxes, [spec], 1).await.remove(digest).expect("it was asked for"),
-        Err(fault) => Err(fault),
-    }
 }
 
 fn planned(draw: &mut Draw) -> Planned {

@@ -80,8 +80,7 @@ impl Staged {
             timeout: Duration::from_secs_f64(task.verifier_timeout_sec),
             workdir: task.workdir.clone(),
         };
-        let solution =
-            Solution { files: entries(&files.solution), env: task.solution_env.clone() };
+        let solution = Solution { files: entries(&files.solution), env: task.solution_env.clone() };
         let oracle = release.pairs[&pair].oracle.clone().expect("a bundled pair has an oracle");
         let agent = ScriptedAgent::of_pair("oracle", oracle, solution);
         let check_files = entries(&release.pairs[&pair].checks);
@@ -116,11 +115,7 @@ impl Staged {
         let record = Arc::new(Kept::default());
         let scenario = Arc::new(self.scenario);
         let setup = Setup {
-            key: SessionKey {
-                pair: self.pair.clone(),
-                repeat: Repeat(1),
-                attempt: Attempt(1),
-            },
+            key: SessionKey { pair: self.pair.clone(), repeat: Repeat(1), attempt: Attempt(1) },
             scenario: scenario.clone(),
             base: bases.remove(&digest).expect("it was asked for"),
             limits: task_limits(task),

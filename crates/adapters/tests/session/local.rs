@@ -2,11 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use adapters::{
-    agents::ScriptedAgent,
-    clock::RealClock,
-    sandboxes::local::LocalSandboxes,
-};
+use adapters::{agents::ScriptedAgent, clock::RealClock, sandboxes::local::LocalSandboxes};
 use domain::{fault::Ending, plan::Arm, session::CompletionOutcome};
 use engine::ports::sandbox::Sandboxes;
 

@@ -88,10 +88,10 @@ async fn only_the_tests_own_reward_counts() {
     check_completion(&planted, "echo silent\n", CompletionOutcome::NoReward).await;
     let planted = ["write /tests/test.sh 'write /logs/verifier/reward.txt 1'"];
     check_completion(&planted, "", reward(0.0)).await;
-    check_completion(&[], "write /logs/verifier/reward.txt 1\nexit 3\n", reward(1.0)).await;
-    check_completion(&[], "sleep 100000\n", CompletionOutcome::TimedOut).await;
+    check_completion(&["true"], "write /logs/verifier/reward.txt 1\nexit 3\n", reward(1.0)).await;
+    check_completion(&["true"], "sleep 100000\n", CompletionOutcome::TimedOut).await;
     let bad = CompletionOutcome::BadReward("reward.txt: not a number: `yes`".to_owned());
-    check_completion(&[], "write /logs/verifier/reward.txt yes\n", bad).await;
+    check_completion(&["true"], "write /logs/verifier/reward.txt yes\n", bad).await;
 }
 
 #[tokio::test]

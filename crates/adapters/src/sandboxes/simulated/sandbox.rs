@@ -19,6 +19,8 @@ use engine::ports::{
     },
 };
 
+use crate::clock::VirtualClock;
+
 use super::{
     faults::{FaultPlan, FaultPoint},
     shell::{Deed, argv, deed, parse},
@@ -95,7 +97,10 @@ impl Sandboxes for SimulatedSandboxes {
         let mut tree = Tree::default();
         tree.place(&spec.workdir, FileNode::Directory, 0o755, 0);
         place_all(&mut tree, "/environment", &spec.environment, 0);
-        let setup = self.sandbox(made.clone(), tree, Recording::Nothing);
+        // A base is made before any session's clock starts, so its setup has a time of its own.
+        let own_clock = Arc::new(VirtualClock::default());
+        let own = self.on_clock(own_clock.clone());
+        let setup = own.sandbox(made.clone(), tree, Recording::Nothing);
         if spec.environment.iter().any(|file| file.path == "setup.sh") {
             let command = CommandSpec {
                 argv: vec!["sh".to_owned(), "/environment/setup.sh".to_owned()],
@@ -105,8 +110,14 @@ impl Sandboxes for SimulatedSandboxes {
                 timeout: spec.setup_timeout,
                 output_max: 64 << 10,
             };
-            let finished = setup.run(&command).await;
-            if !finished.is_success() {
+            let mut ran = None;
+            let (slot, running) = (&mut ran, &setup);
+            own_clock
+                .drive(Box::pin(async move { *slot = Some(running.run(&command).await) }))
+                .await;
+            if let Some(finished) = ran
+                && !finished.is_success()
+            {
                 let output = String::from_utf8_lossy(&finished.stderr).into_owned();
                 return Err(SandboxFault::Setup(format!("{:?}: {output}", finished.ended)));
             }
