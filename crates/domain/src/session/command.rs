@@ -45,7 +45,8 @@ pub enum Command {
     },
     /// Let no model request through any more.
     BlockWire,
-    /// Stop the running turn.
+    /// Stop the running turn, or what still runs of one whose deadline passed or limit was
+    /// breached.
     Interrupt {
         /// Why.
         because: Ending,

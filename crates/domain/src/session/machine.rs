@@ -15,10 +15,11 @@ use super::{
     Scenario, progress::TurnInProgress,
 };
 use crate::{
-    acceptance::Look,
-    controller::{Controller, Decision, DialogueLine, Used},
+    acceptance::{Look, Reading},
+    controller::{Controller, Decision, DialogueLine, TurnPlan, Used},
     fault::{Ending, Flag},
-    ids::{CommandId, Hash, Turn},
+    ids::{CheckId, CommandId, Hash, Turn},
+    plan::SessionLimits,
     release::Read,
     wording,
 };
@@ -206,10 +207,7 @@ impl Session {
     }
 
     /// Goes on after everything about a turn is known.
-    pub(super) fn conclude_turn(
-        &mut self,
-        readings: Vec<(crate::ids::CheckId, crate::acceptance::Reading)>,
-    ) {
+    pub(super) fn conclude_turn(&mut self, readings: Vec<(CheckId, Reading)>) {
         let ended = self.progress.ended(self.used, readings);
         self.controller.end_turn(&self.scenario, ended);
         if let Some(ending) = self.progress.ending {
@@ -221,7 +219,7 @@ impl Session {
         }
     }
 
-    pub(super) fn word(&mut self, plan: crate::controller::TurnPlan) {
+    pub(super) fn word(&mut self, plan: TurnPlan) {
         self.controller.plan(&plan);
         self.phase = Phase::Wording { plan, nth: 1, after: vec![] };
     }
@@ -275,7 +273,7 @@ impl Session {
         }
     }
 
-    pub(super) fn limits(&self) -> &crate::plan::SessionLimits {
+    pub(super) fn limits(&self) -> &SessionLimits {
         &self.scenario.spec.limits
     }
 }

@@ -83,6 +83,11 @@ fn requests_inside_a_turn_are_answered_at_once() {
             "agent [may=install]: Which colour?\nanswers: yes",
         ),
         (
+            "nor is the demand to ask first",
+            "grants install\nneed a when=after:9 class=install",
+            "agent [may=install]: Which colour?\nanswers: yes",
+        ),
+        (
             "once told it holds",
             "refuses install\nneed a when=opening class=install\nneed b",
             "agent [may=install]: Which colour?\nanswers: no",
