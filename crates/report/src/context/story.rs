@@ -341,7 +341,8 @@ fn lanes(scenario: &Scenario, result: &SessionResult) -> Vec<Lane> {
                 path.push_str(&format!(" → turn {turn}: {}", describe_verdict(*verdict)));
             }
             if requirement.corrections > 0 {
-                path.push_str(&format!(" ({} corrections)", requirement.corrections));
+                let noun = if requirement.corrections == 1 { "correction" } else { "corrections" };
+                path.push_str(&format!(" ({} {noun})", requirement.corrections));
             }
             if let Some(verdict) = requirement.sealed {
                 path.push_str(&format!(" → seal: {}", describe_verdict(verdict)));

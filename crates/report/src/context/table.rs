@@ -172,18 +172,32 @@ fn requirement_cells(configuration: &str, area: &str, counts: &RequirementsConte
     ]
 }
 
+/// Classes down, configurations across: there are more classes than a line holds.
 fn census(group: &GroupContext) -> Table {
-    let names: Vec<String> =
-        group.rows[0].census.classes.iter().map(|class| class.name.clone()).collect();
-    let mut head = vec!["configuration", "assigned"];
-    head.extend(names.iter().map(String::as_str));
-    let rows = group.rows.iter().map(|row| {
-        let mut cells = vec![row.configuration.clone(), row.census.assigned.to_string()];
-        cells.extend(row.census.classes.iter().map(|class| class.count.to_string()));
-        cells
-    });
+    let mut head = vec!["class"];
+    head.extend(group.rows.iter().map(|row| row.configuration.as_str()));
+    let names = group.rows.iter().flat_map(|row| &row.census.classes).map(|class| &class.name);
+    let mut classes: Vec<&String> = Vec::new();
+    for name in names {
+        if !classes.contains(&name) {
+            classes.push(name);
+        }
+    }
+    let count = |row: &RowContext, name: &String| {
+        let found = row.census.classes.iter().find(|class| &class.name == name);
+        found.map_or(0, |class| class.count).to_string()
+    };
+    let mut rows: Vec<Vec<String>> = classes
+        .iter()
+        .map(|name| {
+            let counts = group.rows.iter().map(|row| count(row, name));
+            std::iter::once((*name).clone()).chain(counts).collect()
+        })
+        .collect();
+    let assigned = group.rows.iter().map(|row| row.census.assigned.to_string());
+    rows.push(std::iter::once("assigned".to_owned()).chain(assigned).collect());
     let note = "every assigned repeat is in exactly one class; the classes add up".to_owned();
-    table("Census", head, rows, vec![note])
+    table("Census", head, rows.into_iter(), vec![note])
 }
 
 fn flags(group: &GroupContext) -> Table {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, TableComponent, presets};
 
 use crate::context::{GroupContext, Lane, StoryContext, Table, TurnStory, tables};
 
@@ -24,15 +24,15 @@ pub(super) fn header_lines(group: &GroupContext) -> Vec<String> {
     let lock = if header.locked { "locked" } else { "UNLOCKED" };
     let short = header.digest.get(..12).unwrap_or(&header.digest);
     let mut lines = vec![format!(
-        "{} ({lock} {short}) · protocol {} · arm {} · sandbox {} · user {} · budget {}x · {} pairs × {} repeats",
+        "{} ({lock} {short}) · protocol {} · arm {} · sandbox {} · user {} · budget {}x · {} × {}",
         header.release,
         header.protocol,
         header.arm,
         header.sandbox,
         header.user,
         header.budget_multiplier,
-        header.pairs,
-        header.repeats,
+        counted(header.pairs, "pair"),
+        counted(header.repeats as usize, "repeat"),
     )];
     for shortfall in &header.shortfalls {
         lines.push(format!("this host does not enforce: {shortfall}"));
@@ -40,10 +40,16 @@ pub(super) fn header_lines(group: &GroupContext) -> Vec<String> {
     lines
 }
 
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 fn write_table(text: &mut String, table: &Table, width: Option<u16>) {
     let _ = writeln!(text, "\n{}", table.title);
     let mut shown = comfy_table::Table::new();
-    shown.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+    shown.load_preset(presets::NOTHING);
+    shown.set_style(TableComponent::HeaderLines, '─');
+    shown.set_style(TableComponent::MiddleHeaderIntersections, '─');
     if let Some(width) = width {
         shown.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
