@@ -1,10 +1,17 @@
-//! House tasks: `simulate` runs whole sessions over simulated parts.
+//! House tasks: `simulate` runs whole sessions over simulated parts, `bench` measures what the project promises.
 
+mod bench;
 mod simulate;
 
 use std::process::ExitCode;
 
+use adapters::sandboxes::local::{SUPERVISOR_ARGUMENT, supervisor_main};
+
 fn main() -> ExitCode {
+    // The sandboxes that are measured are held by this program again.
+    if std::env::args_os().nth(1).is_some_and(|first| first == SUPERVISOR_ARGUMENT) {
+        supervisor_main();
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((task, rest)) = arguments.split_first() else { return usage("no task is named") };
     match task.as_str() {
@@ -12,11 +19,14 @@ fn main() -> ExitCode {
             Ok(asked) => simulate::run(&asked),
             Err(why) => usage(&why),
         },
+        "bench" => bench::run(rest),
         other => usage(&format!("unknown task {other}")),
     }
 }
 
 fn usage(why: &str) -> ExitCode {
-    eprintln!("{why}\n\nusage: xtask simulate [--seeds N] [--from S] [--out DIR]");
+    eprintln!(
+        "{why}\n\nusage: xtask simulate [--seeds N] [--from S] [--out DIR]\n       xtask bench [NAME]…"
+    );
     ExitCode::from(2)
 }

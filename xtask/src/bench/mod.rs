@@ -1,0 +1,61 @@
+//! Measures the figures that the project promises; prints them beside the promise and fails nothing.
+
+mod engine;
+mod help;
+mod local;
+mod manifest;
+mod replay;
+
+use std::process::ExitCode;
+
+/// A measured figure beside the promised one.
+pub(crate) struct Figure {
+    name: &'static str,
+    measured: String,
+    promised: &'static str,
+}
+
+/// Runs the named measurements, all without a name.
+pub(crate) fn run(names: &[String]) -> ExitCode {
+    let measurements: [(&str, fn() -> Vec<Figure>); 5] = [
+        ("engine", engine::measure),
+        ("replay", replay::measure),
+        ("local", local::measure),
+        ("manifest", manifest::measure),
+        ("help", help::measure),
+    ];
+    if let Some(unknown) =
+        names.iter().find(|name| measurements.iter().all(|(known, _)| known != name))
+    {
+        let known: Vec<&str> = measurements.iter().map(|(name, _)| *name).collect();
+        eprintln!("no measurement `{unknown}`; there are {}", known.join(", "));
+        return ExitCode::from(2);
+    }
+    if cfg!(debug_assertions) {
+        eprintln!(
+            "this is a debug build: measure with `cargo run --release --package xtask -- bench`"
+        );
+    }
+    for (name, measure) in measurements {
+        if !names.is_empty() && !names.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        for figure in measure() {
+            println!("{:44} {:>26}   promised {}", figure.name, figure.measured, figure.promised);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// The middle of a list of times.
+fn median_ms(mut times_ms: Vec<f64>) -> f64 {
+    times_ms.sort_by(f64::total_cmp);
+    times_ms[times_ms.len() / 2]
+}
+
+/// Resident memory of this process in MiB.
+fn resident_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(0.0) / 1024.0
+}
