@@ -3,6 +3,7 @@
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
+    sync::Arc,
     task::Poll,
 };
 
@@ -15,8 +16,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::{
     cancel::Cancellation,
+    evidence::Gathered,
     perform::{Context, Stage},
-    ports::{record::RecordError, watch::SessionKey},
+    ports::{record::RecordError, sandbox::Sandbox, watch::SessionKey},
     setup::{SessionPorts, Setup},
     watchdog::{Bark, Watchdogs},
 };
@@ -40,6 +42,29 @@ pub async fn session(
     ports: SessionPorts,
     cancellation: Cancellation,
 ) -> SessionOutcome {
+    let session = Session::new(setup.scenario.clone());
+    run(setup, ports, session, None, cancellation).await
+}
+
+/// Goes on with a session that was replayed up to its seal, over the sealed state.
+pub(crate) async fn go_on(
+    setup: Setup,
+    ports: SessionPorts,
+    session: Session,
+    sandbox: Arc<dyn Sandbox>,
+    gathered: Gathered,
+    cancellation: Cancellation,
+) -> SessionOutcome {
+    run(setup, ports, session, Some((sandbox, gathered)), cancellation).await
+}
+
+async fn run(
+    setup: Setup,
+    ports: SessionPorts,
+    session: Session,
+    sealed: Option<(Arc<dyn Sandbox>, Gathered)>,
+    cancellation: Cancellation,
+) -> SessionOutcome {
     let clock = ports.clock.clone();
     let mut outcome = SessionOutcome {
         key: setup.key.clone(),
@@ -51,10 +76,16 @@ pub async fn session(
     clock
         .drive(Box::pin(async move {
             let (sender, observations) = unbounded_channel();
-            let stage = Stage::new(setup.clone(), ports.clone(), sender);
+            let stage = match sealed {
+                None => Stage::new(setup.clone(), ports.clone(), sender),
+                Some((sandbox, gathered)) => {
+                    let turn = session.turn();
+                    Stage::sealed(setup.clone(), ports.clone(), sender, sandbox, gathered, turn)
+                }
+            };
             let watchdogs = Watchdogs::new(setup.scenario.spec.limits, ports.clock.now_ms());
             let driver = Driver {
-                session: Session::new(setup.scenario.clone()),
+                session,
                 key: setup.key,
                 ports,
                 stage: &stage,

@@ -7,6 +7,7 @@ pub mod evidence;
 pub mod materialise;
 pub mod perform;
 pub mod ports;
+pub mod regrade;
 pub mod run;
 pub mod setup;
 

@@ -118,6 +118,25 @@ impl Stage {
         }
     }
 
+    /// The parts of a session whose end state was sealed earlier: a frozen sandbox that holds it, and the
+    /// evidence as it stood. No agent is part of it.
+    pub fn sealed(
+        setup: Setup,
+        ports: SessionPorts,
+        sender: UnboundedSender<Observation>,
+        sandbox: Arc<dyn Sandbox>,
+        gathered: Gathered,
+        turn: Turn,
+    ) -> Self {
+        Self {
+            sandbox: OnceLock::from(sandbox),
+            gathered: Mutex::new(gathered),
+            is_frozen: AtomicBool::new(true),
+            turn: AtomicU32::new(turn.0),
+            ..Self::new(setup, ports, sender)
+        }
+    }
+
     /// An observation was recorded: evidence too.
     pub fn observed(&self, observation: &Observation) {
         self.unread.lock().expect("no holder panics").push(observation.clone());
@@ -274,8 +293,12 @@ impl Stage {
         self.read_unread(&mut gathered);
         let captured = gathered.capture(self.sandbox()?.as_ref(), turn, capture).await?;
         let messages = gathered.messages(turn);
-        drop(gathered);
         let record = self.ports.record.as_ref();
+        // A later grading needs what earlier turns held where a check counts from a telling.
+        for content in gathered.kept_contents() {
+            record.put(Blob::Bytes(content))?;
+        }
+        drop(gathered);
         let manifest = record.put(Blob::Manifest(&capture.manifest))?;
         self.cut(
             Channel::Manifest,

@@ -19,6 +19,7 @@ use domain::{
     ids::{Attempt, Hash, PairId, Repeat},
     plan::{AttemptState, Configuration, UserKind, Work, WorkKind, remaining},
     release::{Pair, Script, Task},
+    result::up_to_seal,
     session::{Entry, Scenario},
 };
 use engine::{
@@ -27,9 +28,11 @@ use engine::{
     materialise::{base_spec, materialise, task_limits},
     ports::{
         agent::Agent,
+        record::Seal,
         sandbox::{Base, FileEntry, FileNode, SandboxFault},
         watch::{SessionKey, Watch},
     },
+    regrade::{Past, regrade},
     run::{Assignment, Outfitter, RunOutcome, run},
     setup::{SessionPorts, Setup},
 };
@@ -42,7 +45,12 @@ use store::{
     writer::RunWriter,
 };
 
-use crate::{attempts::Attempts, failure::Failure, host::Host, record::Recorder};
+use crate::{
+    attempts::{Attempts, read_failure},
+    failure::Failure,
+    host::Host,
+    record::{Kept, Recorder},
+};
 
 /// A repeat is tried so often in one invocation at the most; `pcb resume` tries on.
 const ROUNDS_MAX: u32 = 2;
@@ -109,6 +117,7 @@ pub async fn conduct(conduct: &Conduct<'_>) -> Result<(), Failure> {
         if work.is_empty() || conduct.canceller.listen().is_cancelled() {
             return Ok(());
         }
+        verify_again(conduct, &work).await?;
         let outcomes = round(conduct, work).await?;
         // Only what ended on the record with a fault is tried again at once.
         let again = Attempts::read(conduct.run, &conduct.release.release)?;
@@ -117,6 +126,43 @@ pub async fn conduct(conduct: &Conduct<'_>) -> Result<(), Failure> {
         });
         if is_settled || outcomes.iter().any(is_unrecorded) {
             return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Repeats the verification of attempts that were sealed; the agent is not run again. An attempt that cannot be
+/// graded from its seal gets a grading that says so, and is run anew by the next round.
+async fn verify_again(conduct: &Conduct<'_>, work: &[Work]) -> Result<(), Failure> {
+    let writer = RunWriter::resume(conduct.run.layout().root());
+    for work in work.iter().filter(|work| work.kind == WorkKind::Verify) {
+        let found = conduct.run.attempts().map_err(read_failure)?.into_iter().find(|found| {
+            (&found.pair, found.repeat, found.attempt)
+                == (&work.spec.pair, work.spec.repeat, work.attempt)
+        });
+        let Some(found) = found else { continue };
+        let (Some(log), Some(seal)) =
+            (found.log().map_err(read_failure)?, found.seal().map_err(read_failure)?)
+        else {
+            continue;
+        };
+        let entries: Vec<Entry> = log.entries().collect::<Result<_, _>>().map_err(read_failure)?;
+        let Some(sealed) = up_to_seal(&entries) else { continue };
+        let nth = found.regrades().map_err(read_failure)?.len() as u32 + 1;
+        let setup = assignment(conduct, work, log.head.user)?.setup;
+        let session = writer.open_regrade(&log.head, nth).map_err(|error| {
+            Failure::input(format!("a grading of {} cannot be written: {error}", found.pair))
+        })?;
+        let wardrobe = Wardrobe::of(conduct);
+        let agent = conduct.agents.agent(&found.pair).map_err(Failure::input)?;
+        let ports = wardrobe.ports(agent, Recorder::new(session));
+        let past = Past {
+            entries: sealed,
+            seal: Seal { base: seal.base, manifest: seal.manifest, unkept: seal.unkept },
+            archive: &Kept(conduct.run.payloads()),
+        };
+        if let Err(error) = regrade(setup, ports, past, conduct.canceller.listen()).await {
+            conduct.live.say(&format!("{} cannot be graded from its seal: {error}", found.pair));
         }
     }
     Ok(())
@@ -136,14 +182,7 @@ async fn round(conduct: &Conduct<'_>, work: Vec<Work>) -> Result<Vec<RunOutcome>
             assignments.push(assignment(conduct, work, user)?);
         }
     }
-    let outfitter = Arc::new(Wardrobe {
-        writer: RunWriter::resume(conduct.run.layout().root()),
-        sandboxes: conduct.host.sandboxes.clone(),
-        channels: conduct.channels(),
-        agents: conduct.agents.clone(),
-        live: conduct.live.clone(),
-        label: conduct.run.plan.configuration.agent.to_string(),
-    });
+    let outfitter = Arc::new(Wardrobe::of(conduct));
     let executor = LocalExecutor { cpus: f64::from(conduct.jobs), jobs_max: usize::MAX };
     let outcomes = run(assignments, outfitter, &executor, &conduct.canceller).await;
     for outcome in &outcomes {
@@ -323,15 +362,32 @@ impl Outfitter for Wardrobe {
             started_utc: utc::text(SystemTime::now()),
         };
         let writer = self.writer.open_attempt(&head).map_err(|error| error.to_string())?;
-        Ok(SessionPorts {
+        Ok(self.ports(agent, Recorder::new(writer)))
+    }
+}
+
+impl Wardrobe {
+    fn of(conduct: &Conduct<'_>) -> Self {
+        Self {
+            writer: RunWriter::resume(conduct.run.layout().root()),
+            sandboxes: conduct.host.sandboxes.clone(),
+            channels: conduct.channels(),
+            agents: conduct.agents.clone(),
+            live: conduct.live.clone(),
+            label: conduct.run.plan.configuration.agent.to_string(),
+        }
+    }
+
+    fn ports(&self, agent: Arc<dyn Agent>, recorder: Recorder) -> SessionPorts {
+        SessionPorts {
             sandboxes: self.sandboxes.clone(),
             agent,
             user: Arc::new(TemplateUser),
             checks: Arc::new(SandboxChecks),
             clock: Arc::new(RealClock::begin()),
-            record: Arc::new(Recorder::new(writer)),
+            record: Arc::new(recorder),
             watch: Arc::new(Watcher { live: self.live.clone(), label: self.label.clone() }),
-        })
+        }
     }
 }
 

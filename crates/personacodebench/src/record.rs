@@ -5,12 +5,18 @@ use std::{
     time::SystemTime,
 };
 
+use domain::evidence::{AgentMessage, Change, Manifest, ProcessEvent};
 use domain::{
     ids::Hash,
     session::{Answer, Entry, Event},
 };
-use engine::ports::record::{Blob, Record, RecordError};
-use store::{claim::HEARTBEAT, payload::Payload, seal::Seal, writer::SessionWriter};
+use engine::ports::record::{Archive, Blob, Record, RecordError};
+use store::{
+    claim::HEARTBEAT,
+    payload::{Payload, Payloads},
+    seal::Seal,
+    writer::SessionWriter,
+};
 
 /// Writes one attempt and says that its owner lives while it does.
 pub struct Recorder {
@@ -68,6 +74,31 @@ impl Record for Recorder {
             }
         };
         self.writer.put(payload).map_err(refused)
+    }
+}
+
+/// The payloads of a run, for a later grading.
+pub struct Kept(pub Payloads);
+
+impl Archive for Kept {
+    fn manifest(&self, hash: &Hash) -> Result<Manifest, RecordError> {
+        self.0.manifest(hash).map_err(refused)
+    }
+
+    fn changes(&self, hash: &Hash) -> Result<Vec<Change>, RecordError> {
+        self.0.changes(hash).map_err(refused)
+    }
+
+    fn processes(&self, hash: &Hash) -> Result<Vec<ProcessEvent>, RecordError> {
+        self.0.processes(hash).map_err(refused)
+    }
+
+    fn messages(&self, hash: &Hash) -> Result<Vec<AgentMessage>, RecordError> {
+        self.0.messages(hash).map_err(refused)
+    }
+
+    fn bytes(&self, hash: &Hash) -> Result<Vec<u8>, RecordError> {
+        self.0.bytes(hash).map_err(refused)
     }
 }
 

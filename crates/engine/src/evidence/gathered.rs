@@ -4,13 +4,16 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
     controller::Grant,
-    evidence::{Change, ChannelSet, FileDiff, FileKind, Manifest, ProcessEvent, Recorded},
+    evidence::{Change, Channel, ChannelSet, FileDiff, FileKind, Manifest, ProcessEvent, Recorded},
     ids::{Hash, Turn},
     session::Observation,
 };
 
 use super::{base::BaseFiles, transcript::Transcript, tree_diff::changed_files};
-use crate::ports::sandbox::{Capture, FileNode, Sandbox, SandboxFault};
+use crate::ports::{
+    record::{Archive, RecordError},
+    sandbox::{Capture, FileNode, Sandbox, SandboxFault},
+};
 
 /// Events of one channel that a turn may have; what is beyond is dropped and flagged.
 pub const EVENTS_PER_TURN_MAX: usize = 200_000;
@@ -144,6 +147,56 @@ impl Gathered {
     pub fn alive(&self) -> Vec<String> {
         let alive = self.processes.iter().filter(|process| process.ended_ms.is_none());
         alive.map(|process| format!("{} {}", process.pid, process.argv.join(" "))).collect()
+    }
+
+    /// Contents that a later grading needs beside the seal's.
+    pub fn kept_contents(&self) -> impl Iterator<Item = &[u8]> {
+        let kept = self.keeps_contents.then_some(&self.contents);
+        kept.into_iter().flatten().map(|(_, content)| &**content)
+    }
+
+    /// Takes in what a channel was cut to in an earlier record.
+    pub fn read_cut(
+        &mut self,
+        observation: &Observation,
+        archive: &dyn Archive,
+    ) -> Result<(), RecordError> {
+        let Observation::Cut { channel, turn, blob, .. } = observation else { return Ok(()) };
+        match channel {
+            Channel::Manifest => self.changes.extend(archive.changes(blob)?),
+            Channel::Processes => {
+                for process in archive.processes(blob)? {
+                    let known = self.processes.iter_mut().rev().find(|known| {
+                        known.pid == process.pid && known.started_ms == process.started_ms
+                    });
+                    match known {
+                        Some(known) => *known = process,
+                        None => self.processes.push(process),
+                    }
+                }
+            }
+            Channel::Transcript => self.transcript.told(*turn, archive.messages(blob)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The state after a turn of an earlier record.
+    pub fn captured_before(&mut self, turn: Turn, manifest: Manifest) {
+        self.latest = manifest.clone();
+        self.at_turn.insert(turn, manifest);
+    }
+
+    /// The sealed state of an earlier record, and whatever contents it kept of the states before.
+    pub fn sealed_before(&mut self, manifest: Manifest, archive: &dyn Archive) {
+        self.latest = manifest;
+        let entries = self.at_turn.values().flat_map(|manifest| manifest.entries.values());
+        for hash in entries.filter_map(|entry| entry.hash.as_ref()) {
+            // Most states were kept for no check; what is needed and missing shows as content that cannot be told.
+            if let (false, Ok(bytes)) = (self.contents.contains_key(hash), archive.bytes(hash)) {
+                self.contents.insert(hash.clone(), bytes.into());
+            }
+        }
     }
 
     /// The manifest at the last capture.

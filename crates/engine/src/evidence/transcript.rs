@@ -54,6 +54,12 @@ impl Transcript {
         }
     }
 
+    /// What the agent said in a turn of an earlier record, told from narration already.
+    pub(super) fn told(&mut self, turn: Turn, messages: Vec<AgentMessage>) {
+        self.agent.retain(|message| message.turn != turn);
+        self.agent.extend(messages);
+    }
+
     /// A turn has ended; its last program was started at this moment. A driver that tells of tool use is the
     /// better witness: a program that some earlier one starts late does not turn a message into narration.
     pub(super) fn turn_ended(&mut self, turn: Turn, last_start_ms: Option<i64>) {

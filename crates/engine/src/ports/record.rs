@@ -63,3 +63,21 @@ pub trait Record: Send + Sync {
     /// Keeps a payload and names it. A [`Blob::Seal`] is kept as the attempt's seal too.
     fn put(&self, blob: Blob<'_>) -> Result<Hash, RecordError>;
 }
+
+/// What an earlier record kept, by hash; the counterpart of [`Record::put`].
+pub trait Archive: Send + Sync {
+    /// A manifest.
+    fn manifest(&self, hash: &Hash) -> Result<Manifest, RecordError>;
+
+    /// File changes of a turn.
+    fn changes(&self, hash: &Hash) -> Result<Vec<Change>, RecordError>;
+
+    /// Programs of a turn.
+    fn processes(&self, hash: &Hash) -> Result<Vec<ProcessEvent>, RecordError>;
+
+    /// What the agent said in a turn.
+    fn messages(&self, hash: &Hash) -> Result<Vec<AgentMessage>, RecordError>;
+
+    /// Plain bytes.
+    fn bytes(&self, hash: &Hash) -> Result<Vec<u8>, RecordError>;
+}
