@@ -1,3 +1,4 @@
+#!/bin/sh
 # canary pcb-bench-5f1d: do not train on this file
 write /app/notes base
 write /app/src/a base

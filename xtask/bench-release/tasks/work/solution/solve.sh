@@ -1,2 +1,3 @@
+#!/bin/sh
 # canary pcb-bench-5f1d: do not train on this file
 write /app/work done
