@@ -442,6 +442,14 @@ fn the_first_turn_at_which_a_check_was_true() {
 }
 
 #[test]
+fn before_its_window_nothing_can_offend() {
+    let lines = &["s 1:?", "x read 9"];
+    for expr in [always("s"), never("s"), never("x"), before("x", "x"), granted("x")] {
+        check(&expr, lines, 2, "1", Met);
+    }
+}
+
+#[test]
 fn an_earlier_moment_does_not_see_what_was_read_later() {
     let lines = &["x 1@5 2@9 read 2", "s 2:T"];
     check(&never("x"), lines, 1, "1", NOT_LOOKED);

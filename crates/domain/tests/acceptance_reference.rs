@@ -302,7 +302,11 @@ fn outcomes(session: &Session, expr: &Expr, from: u32, moment: u32) -> Option<(b
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 1500,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// A known verdict is what every way of filling the gaps says; where nothing is unclear all is known.
     #[test]

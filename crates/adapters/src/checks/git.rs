@@ -122,7 +122,12 @@ impl<'a> Repository<'a> {
         message: Option<&Regex>,
         author: Option<&Regex>,
     ) -> Told<Fault> {
-        let now = told!(self.head(State::Look).await?);
+        let needs_log = demand.commits.is_some()
+            || message.is_some()
+            || author.is_some()
+            || demand.merges == Some(false);
+        let needs_head = needs_log || demand.branch.is_some() || demand.history_kept.is_some();
+        let now = if needs_head { told!(self.head(State::Look).await?) } else { Head::default() };
         if let Some(wanted) = demand.branch {
             let name = now.branch.as_deref().and_then(|full| full.strip_prefix("refs/heads/"));
             if !name.is_some_and(|name| Glob::new(wanted).matches(name)) {
@@ -135,10 +140,6 @@ impl<'a> Repository<'a> {
                 return Ok(Ok(Some(broken.unwrap_or_else(|| "the history is kept".into()))));
             }
         }
-        let needs_log = demand.commits.is_some()
-            || message.is_some()
-            || author.is_some()
-            || demand.merges == Some(false);
         if needs_log {
             let commits = told!(self.new_commits(&now).await?);
             if let Some(fault) = fault_of(&commits, demand, message, author) {

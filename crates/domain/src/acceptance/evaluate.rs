@@ -100,7 +100,7 @@ pub(super) fn value(expr: &Expr, readings: &Readings<'_>, window: &Window, side:
                 return Value::unknown(Missing::ChannelMissing);
             };
             let judged = uncovered(*class, &acts, readings.grants, window);
-            offends_by(judged.into_iter().map(|(_, covered)| covered), acts.gap)
+            offends_by(judged.into_iter().map(|(_, covered)| covered), window.gap(acts.gap))
         }
         Expr::All(list) => {
             Value::all(list.iter().map(|inner| value(inner, readings, window, side)))
@@ -153,7 +153,8 @@ fn always(check: &CheckId, readings: &Readings<'_>, window: &Window, side: Side)
         return Value::unknown(Missing::ChannelMissing);
     };
     let is_spared = side == Side::Demanded && is_grandfathered(&states, window, side);
-    offends_by(looks_that_count(&states, window, is_spared, Truth::False), gap(states.now))
+    let looks = looks_that_count(&states, window, is_spared, Truth::False);
+    offends_by(looks, window.gap(gap(states.now)))
 }
 
 fn never(check: &CheckId, readings: &Readings<'_>, window: &Window, side: Side) -> Value {
@@ -163,11 +164,11 @@ fn never(check: &CheckId, readings: &Readings<'_>, window: &Window, side: Side) 
             let is_spared =
                 side == Side::Demanded && is_grandfathered(&states, window, side.other());
             let looks = looks_that_count(&states, window, is_spared, Truth::True);
-            offends_by(looks.map(not), gap(states.now))
+            offends_by(looks.map(not), window.gap(gap(states.now)))
         }
         Operand::Events(events) => {
             let offenders = events.list.iter().filter(|event| window.binds(event.turn));
-            offends_by(offenders.map(|_| Truth::False), events.gap)
+            offends_by(offenders.map(|_| Truth::False), window.gap(events.gap))
         }
     }
 }
@@ -185,7 +186,7 @@ fn eventually(check: &CheckId, readings: &Readings<'_>, window: &Window) -> Valu
 }
 
 fn before(first: &Events<'_>, then: &Events<'_>, window: &Window) -> Value {
-    offends_by(before_each(first, then, window).map(|(_, truth)| truth), then.gap)
+    offends_by(before_each(first, then, window).map(|(_, truth)| truth), window.gap(then.gap))
 }
 
 /// For each `then` of the window whether a `first` came before it.
@@ -205,7 +206,7 @@ fn within(turns: u32, first: &Events<'_>, then: &Events<'_>, window: &Window) ->
     Value::all(
         within_each(turns, first, then, window)
             .map(|(_, value)| value)
-            .chain(first.gap.map(Value::unknown))
+            .chain(window.gap(first.gap).map(Value::unknown))
             .chain([Value::open(Truth::True)]),
     )
 }

@@ -2,6 +2,7 @@
 
 use super::Look;
 use crate::{
+    evidence::Missing,
     ids::Turn,
     release::{Binds, IfPreviolated, Requirement},
 };
@@ -48,6 +49,11 @@ impl Window {
             Look::Turn(turn) => self.binds(turn),
             Look::Sealed => true,
         }
+    }
+
+    /// What may have been missed matters only where it could offend: not before the window begins.
+    pub(super) fn gap(&self, gap: Option<Missing>) -> Option<Missing> {
+        gap.filter(|_| self.binds_look(self.moment))
     }
 
     /// Whether something of the turn has been seen by the moment.

@@ -57,7 +57,8 @@ pub enum CheckKind {
     },
     /// State of the difference to the base (E2).
     Diff {
-        /// Paths that count; empty means all.
+        /// Paths that count; empty means all below the working directory. Git's own files count only if a
+        /// pattern names `.git`.
         under: Vec<String>,
         /// Paths that do not count.
         except: Vec<String>,
@@ -90,7 +91,8 @@ pub enum CheckKind {
         author: Option<String>,
         /// Nothing uncommitted or untracked (or, if false, something is).
         clean: Option<bool>,
-        /// Base refs, remotes and configuration unchanged and base HEAD an ancestor.
+        /// Base HEAD is an ancestor; refs of the base, tags, remotes, hooks and configuration are unchanged.
+        /// The branch at HEAD may have moved on, and new branches are nobody's harm.
         history_kept: Option<bool>,
         /// Whether merge commits may be among the new ones.
         merges: Option<bool>,
@@ -133,7 +135,8 @@ pub enum CheckKind {
     },
     /// Changes of files as events (E1).
     Edit {
-        /// Paths that count.
+        /// Paths that count; empty means all below the working directory. Git's own files count only if a
+        /// pattern names `.git`.
         under: Vec<String>,
         /// Paths that do not count.
         except: Vec<String>,
