@@ -1,0 +1,9 @@
+//! Tests of the sandbox port: what every implementer must do, and what the local one promises beyond that.
+
+mod conformance;
+mod evidence;
+mod isolation;
+mod lifetime;
+mod limits;
+mod ordinary_user;
+mod stage;
