@@ -41,7 +41,7 @@ impl Stage {
 }
 
 pub fn limits() -> Limits {
-    Limits { memory_mb: Some(512), processes_max: Some(200), disk_mb: Some(500), cpus: None }
+    Limits { memory_mb: Some(2048), processes_max: Some(200), disk_mb: Some(500), cpus: None }
 }
 
 pub fn spec(setup: &str) -> BaseSpec {

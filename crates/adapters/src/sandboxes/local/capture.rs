@@ -338,7 +338,8 @@ pub(super) fn disk_bytes(layer: &LayerDir) -> io::Result<u64> {
         total += stat.st_blocks as u64 * 512;
         if is_directory(&stat) {
             match layer.child(&name) {
-                Ok(below) => total += disk_bytes(&below)?,
+                Ok(Some(below)) => total += disk_bytes(&below)?,
+                Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }

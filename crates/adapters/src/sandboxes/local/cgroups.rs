@@ -231,16 +231,19 @@ impl Cgroup {
     /// Freezes the tree and waits until the kernel says that all of it is frozen.
     pub(super) fn freeze(&self) -> io::Result<()> {
         let file = self.freezer().ok_or(io::ErrorKind::Unsupported)?;
-        fs::write(&file, self.freezer_words().0)?;
         let deadline = Instant::now() + FREEZE_DEADLINE;
-        while !self.is_frozen(&file)? {
+        loop {
+            // Each time: version 1 passes over a traced process that was about to stop, until it is asked again.
+            fs::write(&file, self.freezer_words().0)?;
+            if self.is_frozen(&file)? {
+                return Ok(());
+            }
             if Instant::now() > deadline {
                 self.thaw()?;
                 return Err(io::ErrorKind::TimedOut.into());
             }
             thread::sleep(Duration::from_micros(200));
         }
-        Ok(())
     }
 
     fn is_frozen(&self, file: &Path) -> io::Result<bool> {

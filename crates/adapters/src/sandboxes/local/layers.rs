@@ -35,6 +35,17 @@ pub(super) fn is_directory(stat: &Stat) -> bool {
 #[derive(Debug)]
 pub(super) struct LayerDir {
     fd: OwnedFd,
+    /// The mode to put back, if a right was lent.
+    lent_mode: Option<u32>,
+}
+
+impl Drop for LayerDir {
+    fn drop(&mut self) {
+        if let Some(mode) = self.lent_mode {
+            // It fails only if the directory is gone.
+            let _ = nix::sys::stat::fchmod(&self.fd, Mode::from_bits_truncate(mode));
+        }
+    }
 }
 
 impl LayerDir {
@@ -42,7 +53,7 @@ impl LayerDir {
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         match nix::fcntl::open(path, flags, Mode::empty()) {
-            Ok(fd) => Ok(Some(Self { fd })),
+            Ok(fd) => Ok(Some(Self { fd, lent_mode: None })),
             Err(nix::errno::Errno::ENOENT | nix::errno::Errno::ENOTDIR) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -67,30 +78,49 @@ impl LayerDir {
         }
     }
 
-    /// Opens a directory below.
-    pub(super) fn child(&self, name: &OsStr) -> io::Result<Self> {
-        let fd = self.open_node(name, libc::O_RDONLY | libc::O_DIRECTORY, 0o500)?;
-        Ok(Self { fd })
+    /// Opens a directory below; `None` if this user may not, so that nobody inside may either.
+    ///
+    /// An ordinary user may meet own directories without a right to look into them; it is lent as long as the
+    /// directory is open.
+    pub(super) fn child(&self, name: &OsStr) -> io::Result<Option<Self>> {
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY;
+        let plain = self.open_plain(name, flags);
+        // SAFETY: no pointer is passed.
+        if unsafe { libc::geteuid() } == 0 {
+            return plain.map(|fd| Some(Self { fd, lent_mode: None }));
+        }
+        let mode = self.stat(name)?.map_or(0, |stat| stat.st_mode & 0o7777);
+        match plain {
+            Ok(fd) if mode & 0o100 != 0 => Ok(Some(Self { fd, lent_mode: None })),
+            Ok(fd) if self.set_mode(name, mode | 0o500).is_ok() => {
+                Ok(Some(Self { fd, lent_mode: Some(mode) }))
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                if self.set_mode(name, mode | 0o500).is_err() {
+                    return Ok(None);
+                }
+                let fd = self.open_plain(name, flags)?;
+                Ok(Some(Self { fd, lent_mode: Some(mode) }))
+            }
+            Ok(fd) => Ok(Some(Self { fd, lent_mode: None })),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Opens a file below for reading.
+    /// Opens a file below for reading; an ordinary user's own unreadable file is lent the right for the opening.
     pub(super) fn file(&self, name: &OsStr) -> io::Result<File> {
         // Nobody may make us wait at a pipe that took the file's place.
-        Ok(File::from(self.open_node(name, libc::O_RDONLY | libc::O_NONBLOCK, 0o400)?))
-    }
-
-    /// An ordinary user may meet own files without a right to read them; the right is lent for the opening.
-    fn open_node(&self, name: &OsStr, flags: i32, needed: u32) -> io::Result<OwnedFd> {
+        let flags = libc::O_RDONLY | libc::O_NONBLOCK;
         match self.open_plain(name, flags) {
-            Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 let Some(stat) = self.stat(name)? else { return Err(error) };
                 let mode = stat.st_mode & 0o7777;
-                self.set_mode(name, mode | needed)?;
+                self.set_mode(name, mode | 0o400)?;
                 let opened = self.open_plain(name, flags);
                 self.set_mode(name, mode)?;
-                opened
+                opened.map(File::from)
             }
-            result => result,
+            result => result.map(File::from),
         }
     }
 
@@ -198,8 +228,8 @@ impl DirView {
                 break;
             }
             let directory = layer.child(name)?;
-            let hides = directory.is_opaque();
-            merged.get_or_insert_with(|| (Vec::new(), stat)).0.push(directory);
+            let hides = directory.as_ref().is_some_and(LayerDir::is_opaque);
+            merged.get_or_insert_with(|| (Vec::new(), stat)).0.extend(directory);
             if hides {
                 break;
             }

@@ -138,7 +138,8 @@ pub(super) fn copy_changes(
             None => return Ok(()),
             Some(stat) if !is_directory(&stat) => return hide(base, into, &parts),
             Some(stat) => {
-                directory = directory.child(part)?;
+                let Some(below) = directory.child(part)? else { return Ok(()) };
+                directory = below;
                 is_hidden |= directory.is_opaque();
                 target.push(part);
                 made.push((target.clone(), stat));
@@ -148,11 +149,12 @@ pub(super) fn copy_changes(
     let Some(stat) = directory.stat(last)? else {
         return if is_hidden { hide(base, into, &parts) } else { Ok(()) };
     };
-    for (path, stat) in &made {
+    for (path, _) in &made {
         make_directory(path)?;
-        set_attributes(path, stat)?;
     }
-    copy_node(&directory, last, &stat, &target.join(last), is_hidden)
+    copy_node(&directory, last, &stat, &target.join(last), is_hidden)?;
+    // Afterwards, for a read-only one could not be filled by an ordinary user.
+    made.iter().rev().try_for_each(|(path, stat)| set_attributes(path, stat))
 }
 
 /// Says in a layer that a path of the base is gone.
@@ -175,11 +177,11 @@ fn hide(base: &DirView, into: &Path, parts: &[&OsStr]) -> io::Result<()> {
     if matches!(below.as_ref().unwrap_or(base).child(last)?, Node::Absent) {
         return Ok(());
     }
-    for (path, stat) in &made {
+    for (path, _) in &made {
         make_directory(path)?;
-        set_attributes(path, stat)?;
     }
-    make_whiteout(&target.join(last))
+    make_whiteout(&target.join(last))?;
+    made.iter().rev().try_for_each(|(path, stat)| set_attributes(path, stat))
 }
 
 fn copy_below(source: &LayerDir, into: &Path) -> io::Result<()> {
@@ -203,7 +205,7 @@ fn copy_node(
     }
     match stat.st_mode & libc::S_IFMT {
         libc::S_IFDIR => {
-            let source = parent.child(name)?;
+            let Some(source) = parent.child(name)? else { return Ok(()) };
             let is_opaque = is_hidden || source.is_opaque();
             if is_opaque {
                 clear(target)?;
@@ -247,9 +249,8 @@ fn make_directory(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }
+    // Over a whiteout of a lower layer the kernel has made the directory opaque itself.
     clear(path)?;
-    // What a lower layer had removed does not shine through what a higher one made in its place; the kernel has
-    // marked such a directory as opaque itself.
     fs::create_dir(path)
 }
 

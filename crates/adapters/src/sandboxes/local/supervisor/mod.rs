@@ -224,10 +224,13 @@ impl Running {
     }
 
     fn take_note(&self, log: &mut ProcessLog<'_>, epoll: &Epoll) -> io::Result<()> {
-        let flags = nix::sys::socket::MsgFlags::empty();
-        let Some(received) = channel::receive::<Note>(self.notes.as_fd(), flags)? else {
-            epoll.delete(&self.notes)?;
-            return Ok(());
+        // Not waiting: an answered call of the same round may have taken the note that woke us.
+        let flags = nix::sys::socket::MsgFlags::MSG_DONTWAIT;
+        let received = match channel::receive::<Note>(self.notes.as_fd(), flags) {
+            Ok(Some(received)) => received,
+            Ok(None) => return Ok(epoll.delete(&self.notes)?),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
         };
         if let Some(listener) = log.take_note(received)
             && self.record
