@@ -13,4 +13,5 @@ pub mod setup;
 
 mod readings;
 mod seal;
+mod stop;
 mod watchdog;

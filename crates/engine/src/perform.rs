@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex as StdMutex, OnceLock,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -23,15 +23,16 @@ use crate::{
     completion::verifier_tools,
     evidence::{CapturedTurn, Gathered},
     ports::{
-        agent::{AgentFault, Brief, Conversation, Observer},
+        agent::{Brief, Conversation, Observer},
         clock::within,
         record::{Blob, RecordError},
-        sandbox::{LimitKind, Recording, Sandbox, SandboxFault},
+        sandbox::{LimitKind, Recording, Sandbox},
         user::WordRequest,
     },
     readings::LookEvidence,
     seal,
     setup::{SessionPorts, Setup},
+    stop::{Stop, bug, failed, twice},
 };
 
 /// How long an agent has to return control once it is interrupted, and a driver to close.
@@ -66,35 +67,8 @@ pub struct Stage {
     interrupt: StdMutex<Arc<Notify>>,
     is_frozen: AtomicBool,
     turn: AtomicU32,
-}
-
-/// Why a command could not be carried out.
-enum Stop {
-    Sandbox(SandboxFault),
-    Agent(AgentFault),
-    Record(RecordError),
-    Other(Flag, Option<Ending>, String),
-}
-
-impl From<SandboxFault> for Stop {
-    fn from(fault: SandboxFault) -> Self {
-        Stop::Sandbox(fault)
-    }
-}
-
-impl From<AgentFault> for Stop {
-    fn from(fault: AgentFault) -> Self {
-        match fault {
-            AgentFault::Sandbox(fault) => Stop::Sandbox(fault),
-            fault => Stop::Agent(fault),
-        }
-    }
-}
-
-impl From<RecordError> for Stop {
-    fn from(error: RecordError) -> Self {
-        Stop::Record(error)
-    }
+    /// How much was said when the transcript was cut last.
+    said: AtomicUsize,
 }
 
 impl Stage {
@@ -115,6 +89,7 @@ impl Stage {
             interrupt: StdMutex::new(Arc::new(Notify::new())),
             is_frozen: AtomicBool::new(false),
             turn: AtomicU32::new(0),
+            said: AtomicUsize::new(0),
         }
     }
 
@@ -293,6 +268,7 @@ impl Stage {
         self.read_unread(&mut gathered);
         let captured = gathered.capture(self.sandbox()?.as_ref(), turn, capture).await?;
         let messages = gathered.messages(turn);
+        let said = gathered.messages_total();
         let record = self.ports.record.as_ref();
         // A later grading needs what earlier turns held where a check counts from a telling.
         for content in gathered.kept_contents() {
@@ -308,7 +284,10 @@ impl Stage {
         )?;
         let processes = &captured.processes;
         self.cut(Channel::Processes, turn, processes.len(), Blob::Processes(processes))?;
-        self.cut(Channel::Transcript, turn, messages.len(), Blob::Messages(&messages))?;
+        // The seal captures the last turn once more; what was said then is cut already.
+        if self.said.swap(said, Ordering::Relaxed) != said {
+            self.cut(Channel::Transcript, turn, messages.len(), Blob::Messages(&messages))?;
+        }
         Ok((captured, manifest))
     }
 
@@ -450,46 +429,6 @@ impl Stage {
         // The driver listens as long as a command is performed.
         let _ = self.sender.send(observation);
     }
-}
-
-fn failed(stop: Stop, is_preparation: bool, is_verification: bool) -> Answer {
-    let (flag, ending, detail) = match stop {
-        Stop::Other(flag, ending, detail) => (flag, ending, detail),
-        Stop::Record(error) => {
-            (Flag::JournalFailed, Some(Ending::JournalFailed), error.to_string())
-        }
-        Stop::Sandbox(fault) if is_verification => {
-            (Flag::VerificationIncomplete, None, fault.to_string())
-        }
-        Stop::Sandbox(SandboxFault::HostLimit(detail)) => {
-            (Flag::HostLimits, Some(Ending::HostLimits), detail)
-        }
-        Stop::Sandbox(fault) if is_preparation => {
-            (Flag::PreparationFailed, Some(Ending::PreparationFailed), fault.to_string())
-        }
-        Stop::Sandbox(fault) => {
-            (Flag::EnvironmentLost, Some(Ending::EnvironmentLost), fault.to_string())
-        }
-        Stop::Agent(AgentFault::Provider(detail)) => {
-            (Flag::ProviderError, Some(Ending::ProviderError), detail)
-        }
-        Stop::Agent(fault @ AgentFault::Channel(_)) => {
-            (Flag::ChannelFailed, Some(Ending::ChannelFailed), fault.to_string())
-        }
-        Stop::Agent(fault) if is_preparation => {
-            (Flag::PreparationFailed, Some(Ending::PreparationFailed), fault.to_string())
-        }
-        Stop::Agent(fault) => (Flag::ChannelFailed, Some(Ending::ChannelFailed), fault.to_string()),
-    };
-    Answer::Failed { flag, ending, detail }
-}
-
-fn bug(detail: &str) -> Stop {
-    Stop::Other(Flag::ControllerBug, Some(Ending::ControllerBug), detail.to_owned())
-}
-
-fn twice(what: &str) -> Stop {
-    bug(&format!("the {what} was asked for twice"))
 }
 
 /// Slowness is no breach: the share of processors has no name here.

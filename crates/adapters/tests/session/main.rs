@@ -1,5 +1,6 @@
 //! Whole sessions through the engine's ports: over simulated parts in virtual time, and for real in local sandboxes.
 
+mod evidence;
 mod fixture;
 mod local;
 mod simulated;

@@ -214,6 +214,11 @@ impl Gathered {
         self.transcript.agent.iter().filter(|message| message.turn == turn).cloned().collect()
     }
 
+    /// How many pieces the agent said in the whole session.
+    pub fn messages_total(&self) -> usize {
+        self.transcript.agent.len()
+    }
+
     /// Differences from the end of each of these turns to the last capture; the base is always among them.
     pub async fn diffs(
         &mut self,
