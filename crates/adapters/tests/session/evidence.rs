@@ -109,7 +109,7 @@ async fn changes_are_told_turn_by_turn() {
     check_changes(&["write new one\nrm new"], &[]).await;
     check_changes(&["append old third"], &["1 modified /app/old"]).await;
     let back = ["rm old", "write old first line\nappend old second"];
-    check_changes(&back, &["1 deleted /app/old", "2 modified /app/old"]).await;
+    check_changes(&back, &["1 deleted /app/old", "2 created /app/old"]).await;
     check_changes(&["chmod 755 old"], &["1 mode /app/old"]).await;
 }
 

@@ -111,11 +111,16 @@ impl Manifest {
             changes.push(Change { turn, path: path.clone(), kind, time });
         }
         for (path, before) in &self.entries {
-            if later.entries.contains_key(path) || before.kind == FileKind::Gone {
+            if later.entries.contains_key(path) {
                 continue;
             }
             // Listed before and not any more: created after the base and removed again, or restored to the base.
-            let kind = if in_base(path) { ChangeKind::Modified } else { ChangeKind::Deleted };
+            let kind = match (before.kind, in_base(path)) {
+                (FileKind::Gone, true) => ChangeKind::Created,
+                (FileKind::Gone, false) => continue,
+                (_, true) => ChangeKind::Modified,
+                (_, false) => ChangeKind::Deleted,
+            };
             if before.kind == FileKind::Directory && kind == ChangeKind::Modified {
                 continue;
             }

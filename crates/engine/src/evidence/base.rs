@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use domain::{evidence::FileKind, ids::Hash};
+use domain::{
+    evidence::{FileKind, ManifestEntry},
+    ids::Hash,
+};
 
 use crate::ports::sandbox::{FileEntry, FileNode, Sandbox, SandboxFault};
 
@@ -17,6 +20,20 @@ pub(super) struct BaseFile {
     pub(super) hash: Option<Hash>,
     pub(super) link_target: Option<String>,
     pub(super) content: Option<Arc<[u8]>>,
+}
+
+impl BaseFile {
+    /// The path as a manifest would list it; its time lies before the session.
+    pub(super) fn entry(&self) -> ManifestEntry {
+        ManifestEntry {
+            kind: self.kind,
+            mode: self.mode,
+            size: self.content.as_ref().map_or(0, |content| content.len() as u64),
+            ctime_ms: i64::MIN,
+            hash: self.hash.clone(),
+            link_target: self.link_target.clone(),
+        }
+    }
 }
 
 /// Paths of the base that were asked for so far.

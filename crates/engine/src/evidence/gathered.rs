@@ -101,10 +101,15 @@ impl Gathered {
         let went = before.keys().filter(|path| !after.contains_key(*path));
         let unknown: Vec<String> = came.chain(went).cloned().collect();
         self.base.learn(sandbox, unknown).await?;
-        let base = &self.base;
-        let in_base = |path: &str| base.get(path).is_some();
-        let mut changes =
-            self.latest.changes_to(&capture.manifest, turn, start_ms, end_ms, in_base);
+        let in_base = |path: &str| self.base.get(path).is_some();
+        // What was never listed is as the base has it: a touched file is no change, a mode is told from content.
+        let mut before = self.latest.clone();
+        for path in capture.manifest.entries.keys() {
+            if let (false, Some(file)) = (before.entries.contains_key(path), self.base.get(path)) {
+                before.entries.insert(path.clone(), file.entry());
+            }
+        }
+        let mut changes = before.changes_to(&capture.manifest, turn, start_ms, end_ms, in_base);
         let (processes, started) = self.take_processes(capture);
         let overflow = capture.overflow || changes.len() > EVENTS_PER_TURN_MAX;
         changes.truncate(EVENTS_PER_TURN_MAX);
