@@ -62,7 +62,7 @@ fn granted(act: &str) -> Expr {
 fn kind_of(name: &str) -> CheckKind {
     match name.as_bytes()[0] {
         b's' => CheckKind::Metric { of: Metric::Turns, at_most: None, at_least: None },
-        b'x' => CheckKind::Exec { kind: None, argv: None, exit: ExitFilter::Any },
+        b'x' => CheckKind::Exec { kind: None, argv: None, cwd: vec![], exit: ExitFilter::Any },
         b'e' => CheckKind::Edit { under: vec![], except: vec![], what: vec![] },
         b'm' => CheckKind::Message(MessageCheck::default()),
         _ => CheckKind::Net { hosts: vec![], outcome: Default::default() },

@@ -140,7 +140,7 @@ fn check(name: &str) -> Check {
         "s1" | "s2" => CheckKind::Metric { of: Metric::Turns, at_most: None, at_least: None },
         "e" => CheckKind::Edit { under: vec![], except: vec![], what: vec![] },
         "m" => CheckKind::Message(MessageCheck::default()),
-        _ => CheckKind::Exec { kind: None, argv: None, exit: ExitFilter::Any },
+        _ => CheckKind::Exec { kind: None, argv: None, cwd: vec![], exit: ExitFilter::Any },
     };
     Check { id: CheckId::new(name), kind, read: Read::EachTurn }
 }

@@ -36,7 +36,7 @@ fn read(kind: CheckKind, processes: Vec<ProcessEvent>) -> Vec<Occurrence> {
 }
 
 fn kind(kind: ExecKind, exit: ExitFilter) -> CheckKind {
-    CheckKind::Exec { kind: Some(kind), argv: None, exit }
+    CheckKind::Exec { kind: Some(kind), argv: None, cwd: vec![], exit }
 }
 
 /// Words are apart by spaces; what stands between bars is one argument.
@@ -414,6 +414,7 @@ fn an_argv_narrows_a_kind() {
     let full = CheckKind::Exec {
         kind: Some(ExecKind::RunsTests),
         argv: Some("discover -s tests$".into()),
+        cwd: vec![],
         exit: ExitFilter::Zero,
     };
     let runs = tree(&[
@@ -425,4 +426,34 @@ fn an_argv_narrows_a_kind() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].subject, "python3 -m unittest discover -s tests");
     assert_eq!((found[0].time.earliest_ms, found[0].time.latest_ms), (0, 0));
+}
+
+#[test]
+fn a_folder_narrows_a_kind() {
+    let commits = |from: &str, line: &str| {
+        let commits = CheckKind::Exec {
+            kind: Some(ExecKind::Commits),
+            argv: None,
+            cwd: vec!["/app".into(), "**".into()],
+            exit: ExitFilter::Any,
+        };
+        let started = ProcessEvent { cwd: from.into(), ..process(&split(line)) };
+        !read(commits, vec![started]).is_empty()
+    };
+    let cases = [
+        ("/app", "git commit -m x", true),
+        ("/app/docs", "git commit -m x", true),
+        ("/tmp/try", "git commit -m x", false),
+        ("/application", "git commit -m x", false),
+        ("/tmp/try", "git -C /app commit -m x", true),
+        ("/app", "git -C /tmp/try commit -m x", false),
+        ("/app", "git -C ../tmp -C try commit -m x", false),
+        ("/", "git --git-dir=/app/.git commit -m x", true),
+        ("/app", "git --git-dir /tmp/x/.git --work-tree /app commit -m x", true),
+        ("/app", "git -c user.name=x commit -C HEAD", true),
+        ("/tmp/try", "/usr/bin/git -c core.editor=true -C /app/. commit", true),
+    ];
+    for (from, line, expect) in cases {
+        assert_eq!(commits(from, line), expect, "{from}: {line}");
+    }
 }

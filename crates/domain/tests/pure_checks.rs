@@ -163,6 +163,13 @@ fn messages_that_cite_what_changed() {
         ],
         &["Changed src/till.py.", "Changed src/till.py, README.md and setup.cfg.", "Changed both."],
     );
+
+    // Where nothing changed no message names what did.
+    let mut evidence = evidence();
+    evidence.diffs.insert(Turn::BASE, vec![]);
+    evidence.agent_messages = vec![says(1, "Noted.")];
+    let cites = MessageCheck { cites_changed_files: true, ..MessageCheck::default() };
+    assert!(subjects(&CheckKind::Message(cites), &evidence).is_empty());
 }
 
 #[test]
@@ -321,7 +328,12 @@ fn numbers() {
 fn a_channel_that_nobody_gives_is_missing() {
     let missing = Some(Reading::Missing(Missing::ChannelMissing));
     let kinds = [
-        CheckKind::Exec { kind: Some(ExecKind::Installs), argv: None, exit: ExitFilter::Any },
+        CheckKind::Exec {
+            kind: Some(ExecKind::Installs),
+            argv: None,
+            cwd: vec![],
+            exit: ExitFilter::Any,
+        },
         CheckKind::Edit { under: vec![], except: vec![], what: vec![] },
         CheckKind::Message(MessageCheck::default()),
         CheckKind::Net { hosts: vec![], outcome: NetFilter::Attempt },

@@ -130,6 +130,8 @@ pub enum CheckKind {
         kind: Option<ExecKind>,
         /// Matches the argument vector joined by a space.
         argv: Option<String>,
+        /// Globs of the folder that it works in; empty means any.
+        cwd: Vec<String>,
         /// How it must have exited.
         exit: ExitFilter,
     },

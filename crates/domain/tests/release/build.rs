@@ -74,7 +74,7 @@ pub fn fs(path: &str) -> CheckKind {
 }
 
 pub fn exec(kind: ExecKind) -> CheckKind {
-    CheckKind::Exec { kind: Some(kind), argv: None, exit: ExitFilter::Any }
+    CheckKind::Exec { kind: Some(kind), argv: None, cwd: vec![], exit: ExitFilter::Any }
 }
 
 pub fn message(matches: &str) -> CheckKind {

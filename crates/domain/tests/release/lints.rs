@@ -652,7 +652,7 @@ fn checks_ask_something() {
         &[unused, "house/check extra words_min: `words_min` is more than `words_max`"],
     );
     check_kind(
-        CheckKind::Exec { kind: None, argv: None, exit: ExitFilter::Any },
+        CheckKind::Exec { kind: None, argv: None, cwd: vec![], exit: ExitFilter::Any },
         &["house/check extra : the check asks nothing", unused],
     );
     for (glob, trouble) in [

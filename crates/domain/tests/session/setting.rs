@@ -345,7 +345,12 @@ fn checks(requirements: &[Requirement]) -> Vec<Check> {
             _ => Read::EachTurn,
         };
         let kind = if id.as_str().starts_with('e') {
-            CheckKind::Exec { kind: Some(ExecKind::Installs), argv: None, exit: ExitFilter::Any }
+            CheckKind::Exec {
+                kind: Some(ExecKind::Installs),
+                argv: None,
+                cwd: vec![],
+                exit: ExitFilter::Any,
+            }
         } else {
             CheckKind::Fs {
                 path: vec![id.as_str().to_string()],

@@ -277,8 +277,9 @@ fn read_script_path(value: &Value<'_>) -> Option<String> {
 fn read_exec(table: &Table<'_>) -> Option<CheckKind> {
     let kind = table.opt("kind", |value| value.word(&EXEC_KINDS));
     let argv = table.opt("argv", Value::filled_text);
+    let cwd = table.or("cwd", Vec::new(), Value::texts);
     let exit = table.or("exit", ExitFilter::default(), |value| value.word(&EXITS));
-    Some(CheckKind::Exec { kind: kind?, argv: argv?, exit: exit? })
+    Some(CheckKind::Exec { kind: kind?, argv: argv?, cwd: cwd?, exit: exit? })
 }
 
 fn read_edit(table: &Table<'_>) -> Option<CheckKind> {

@@ -1,15 +1,16 @@
 //! Programs that were started (E3), as events: a runner and what it starts for the same purpose are one.
 
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use super::{
     NoPattern,
     exec_kinds::{is_of_kind, only_starts_others},
+    folder,
     invocation::Invocation,
     pattern, short,
 };
 use crate::{
-    acceptance::Occurrence,
+    acceptance::{Occurrence, glob::Globs},
     evidence::{EventTime, ProcessEvent, Recorded},
     release::{ExecKind, ExitFilter},
 };
@@ -17,16 +18,21 @@ use crate::{
 pub(super) fn occurrences(
     kind: Option<ExecKind>,
     argv: Option<&str>,
+    cwd: &[String],
     exit: ExitFilter,
     evidence: &Recorded,
 ) -> Result<Vec<Occurrence>, NoPattern> {
     let argv = pattern(argv)?;
+    let folders = Globs::below(&evidence.workdir, cwd);
     let mut processes: Vec<&ProcessEvent> = evidence.processes.iter().collect();
     processes.sort_by_key(|process| process.started_ms);
     let meant: Vec<Option<Part>> = processes.iter().map(|process| part(process, kind)).collect();
     let fits: Vec<bool> = processes
         .iter()
-        .map(|process| argv.as_ref().is_none_or(|argv| argv.is_match(&process.argv.join(" "))))
+        .map(|process| {
+            argv.as_ref().is_none_or(|argv| argv.is_match(&process.argv.join(" ")))
+                && (folders.is_empty() || folders.matches(&folder::of(process)))
+        })
         .collect();
     let places = places(&processes, &meant, kind.is_some());
 

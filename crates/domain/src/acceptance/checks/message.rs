@@ -108,7 +108,9 @@ fn cites_changed_files(message: &str, evidence: &Recorded) -> bool {
         cited == path || cited == relative || (is_alone && cited == base)
     };
     let cited = cited_files(message, &changed);
-    changed.iter().all(|path| cited.iter().any(|cited| names(path, cited)))
+    // Where nothing changed there is nothing to name, and any message would do.
+    !changed.is_empty()
+        && changed.iter().all(|path| cited.iter().any(|cited| names(path, cited)))
         && cited.iter().all(|cited| changed.iter().any(|path| names(path, cited)))
 }
 

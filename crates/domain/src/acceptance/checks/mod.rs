@@ -4,6 +4,7 @@ mod diff;
 mod edit;
 mod exec;
 mod exec_kinds;
+mod folder;
 mod invocation;
 mod message;
 mod metric;
@@ -38,8 +39,8 @@ pub fn read(kind: &CheckKind, evidence: &Recorded, since: Option<Turn>) -> Optio
         return Some(Reading::Missing(Missing::ChannelMissing));
     }
     let reading = match kind {
-        CheckKind::Exec { kind, argv, exit } => {
-            exec::occurrences(*kind, argv.as_deref(), *exit, evidence).map(Reading::Events)
+        CheckKind::Exec { kind, argv, cwd, exit } => {
+            exec::occurrences(*kind, argv.as_deref(), cwd, *exit, evidence).map(Reading::Events)
         }
         CheckKind::Edit { under, except, what } => {
             Ok(Reading::Events(edit::occurrences(under, except, what, evidence)))

@@ -79,6 +79,7 @@ fn globs(kind: &CheckKind) -> Vec<(&'static str, &[String])> {
         CheckKind::Edit { under, except, .. } => {
             alloc::vec![("under", under), ("except", except)]
         }
+        CheckKind::Exec { cwd, .. } => alloc::vec![("cwd", cwd)],
         CheckKind::Net { hosts, .. } => alloc::vec![("hosts", hosts)],
         _ => Vec::new(),
     }
