@@ -174,6 +174,7 @@ async fn the_order_of_checks_does_not_matter() {
     let exec = |argv: &str| CheckKind::Exec {
         kind: None,
         argv: Some(argv.to_owned()),
+        cwd: vec![],
         exit: ExitFilter::Any,
     };
     let present = |path: &str| CheckKind::Fs {
