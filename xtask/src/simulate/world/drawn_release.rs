@@ -134,7 +134,7 @@ fn pair(draw: &mut Draw) -> Pair {
 fn all_checks() -> Vec<Check> {
     let check =
         |id: &str, kind: CheckKind| Check { id: CheckId::new(id), read: kind.default_read(), kind };
-    let exec = |kind, exit| CheckKind::Exec { kind: Some(kind), argv: None, exit };
+    let exec = |kind, exit| CheckKind::Exec { kind: Some(kind), argv: None, cwd: vec![], exit };
     let edit = |under: &str| CheckKind::Edit {
         under: vec![under.to_owned()],
         except: Vec::new(),
