@@ -1,5 +1,7 @@
 //! Runs folded into the tables that a report prints ([`Tables`]).
 
+use std::fmt::Display;
+
 use domain::{
     plan::scored,
     result::{Class, SessionResult},
@@ -59,7 +61,10 @@ impl Tables {
             .map(|(_, count)| count)
             .sum();
         let tables = Self { group, runs, lost_by_others };
-        tables.renew(&folded)?;
+        if let Err(why) = tables.renew(&folded) {
+            // Everything that is derived can be made again; a full or read-only disk hides no table.
+            eprintln!("{why}: `pcb report` makes it again");
+        }
         Ok(tables)
     }
 
@@ -78,11 +83,17 @@ impl Tables {
     }
 
     /// Writes results and tables of each run into what can be deleted and derived again.
-    fn renew(&self, folded: &[(Vec<SessionResult>, RunScore)]) -> Result<(), Failure> {
-        for (run, (results, _)) in self.runs.iter().zip(folded) {
-            let own = self.group.of_run(&run_name(run));
-            let lines = derived::results_to_lines(results).map_err(Failure::input)?;
-            let json = render::group_json(&own).map_err(Failure::input)?;
+    fn renew(&self, folded: &[(Vec<SessionResult>, RunScore)]) -> Result<(), String> {
+        for (at, (run, (results, _))) in self.runs.iter().zip(folded).enumerate() {
+            let unwritten = |name: &str, error: &dyn Display| {
+                let folder = run.layout().derived();
+                format!("{} cannot be written: {error}", folder.join(name).display())
+            };
+            let own = self.group.of_row(at);
+            let lines = derived::results_to_lines(results)
+                .map_err(|error| unwritten("results.jsonl", &error))?;
+            let json =
+                render::group_json(&own).map_err(|error| unwritten("report.json", &error))?;
             let markdown = render::group_markdown(&own);
             let files = [
                 ("results.jsonl", &lines[..]),
@@ -90,12 +101,8 @@ impl Tables {
                 ("report.md", markdown.as_bytes()),
             ];
             for (name, bytes) in files {
-                derived::write(run.layout(), name, bytes).map_err(|error| {
-                    Failure::input(format!(
-                        "{name} of {} cannot be written: {error}",
-                        run_name(run)
-                    ))
-                })?;
+                derived::write(run.layout(), name, bytes)
+                    .map_err(|error| unwritten(name, &error))?;
             }
         }
         Ok(())

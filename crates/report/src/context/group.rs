@@ -259,10 +259,9 @@ pub fn group(runs: &[RunView<'_>]) -> Option<GroupContext> {
 }
 
 impl GroupContext {
-    /// The group of one run alone.
-    pub fn of_run(&self, run: &str) -> GroupContext {
-        let rows: Vec<RowContext> =
-            self.rows.iter().filter(|row| row.run == run).cloned().collect();
+    /// The group of one row alone; rows of several groups may share a name.
+    pub fn of_row(&self, at: usize) -> GroupContext {
+        let rows: Vec<RowContext> = self.rows.get(at).cloned().into_iter().collect();
         let header = rows.first().map_or_else(|| self.header.clone(), |row| row.header.clone());
         GroupContext { header, differs: Vec::new(), rows }
     }

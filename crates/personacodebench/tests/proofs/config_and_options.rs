@@ -1,0 +1,149 @@
+//! Options of `pcb run`: what is typed wins over a file, and each does what its help says.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use serde_json::Value;
+
+use crate::bench::{Bench, log_lines};
+
+#[test]
+fn what_is_typed_wins_over_the_file() {
+    let bench = Bench::new();
+    bench.write(
+        "run.toml",
+        "agent = [\"nop\", \"eager\"]\nrepeats = 3\narm = \"opening\"\nbudget = \"3x\"\nseed = 9\nout = \"out\"\n",
+    );
+    let done = bench.expect(
+        0,
+        &["run", "tiny", "--config", "run.toml", "--agent", "oracle", "--repeats", "1", "--json"],
+    );
+    let report: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(report["rows"].as_array().expect("rows").len(), 1);
+    assert_eq!(report["rows"][0]["configuration"], "oracle");
+    let header = &report["header"];
+    let found = [&header["arm"], &header["repeats"], &header["budget_multiplier"]];
+    assert_eq!(found, [&Value::from("opening"), &Value::from(1), &Value::from(3)]);
+    assert_eq!(plan_of(&bench, "oracle")["plan"]["seed"], 9);
+}
+
+#[test]
+fn pairs_and_limit_choose() {
+    let bench = Bench::new();
+    let arguments = [
+        "run", "starter", "--agent", "nop", "--pairs", "*--*", "--limit", "2", "--out", "out",
+        "--json",
+    ];
+    let done = bench.expect(0, &arguments);
+    let report: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    let sessions = report["rows"][0]["sessions"].as_array().expect("sessions");
+    let pairs: BTreeSet<&str> = sessions.iter().filter_map(|s| s["pair"].as_str()).collect();
+    let listed = bench.expect(0, &["list", "pairs", "starter"]).stdout;
+    let first: BTreeSet<&str> =
+        listed.lines().take(2).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(pairs, first);
+    assert_eq!(report["rows"][0]["joint"]["count"], 0);
+}
+
+#[test]
+fn the_same_seed_draws_the_same() {
+    let draws = |seed: &str| {
+        let bench = Bench::new();
+        let group = bench.tiny(&["nop"], &["--repeats", "2", "--seed", seed]);
+        fs::read_to_string(group.join("nop/plan.jsonl")).expect("a plan")
+    };
+    let first = draws("5");
+    assert_eq!(first, draws("5"));
+    assert_ne!(first, draws("6"));
+}
+
+#[test]
+fn budgets_are_multiplied_and_replaced() {
+    let cases: [(&[&str], u64); 4] = [
+        (&[], 60_000),
+        (&["--budget", "2x"], 120_000),
+        (&["--interaction-limit", "10"], 10_000),
+        (&["--budget", "3x", "--interaction-limit", "10"], 30_000),
+    ];
+    for (options, agent_time_ms) in cases {
+        let bench = Bench::new();
+        let group = bench.tiny(&["nop"], options);
+        let plan = fs::read_to_string(group.join("nop/plan.jsonl")).expect("a plan");
+        let spec: Value = serde_json::from_str(plan.trim()).expect("one spec");
+        let limits = &spec["limits"];
+        assert_eq!(limits["agent_time_ms"], agent_time_ms, "{options:?}");
+        assert_eq!(limits["turns_max"], 6, "turns are never multiplied");
+        assert_eq!(limits["wall_time_ms"], agent_time_ms + 3_600_000);
+    }
+}
+
+#[test]
+fn an_interaction_limit_ends_the_session() {
+    let bench = Bench::new();
+    let agent = bench.write(
+        "slow.toml",
+        "[[on]]\nwhen = \"opening\"\ndo = [\"hang\"]\n\n[[on]]\nwhen = \"otherwise\"\ndo = [\"idle\"]\n",
+    );
+    let group = bench.tiny(&[agent.to_str().expect("a plain path")], &["--interaction-limit", "1"]);
+    let session = &bench.report(&[&group])["rows"][0]["sessions"][0];
+    assert_eq!(session["ending"], "agent_time");
+    assert_eq!(session["class"], "over budget");
+}
+
+#[test]
+fn every_arm_runs_and_arms_do_not_compare() {
+    let bench = Bench::new();
+    let mut groups = Vec::new();
+    let cases = [
+        ("progressive", Some(1)),
+        ("opening", Some(1)),
+        ("no-persona", None),
+        ("neutral-turns", None),
+    ];
+    for (arm, joint) in cases {
+        let group = bench.tiny(&["oracle", "nop"], &["--arm", arm]);
+        let report = bench.report(&[&group]);
+        let row = |name: &str| {
+            let rows = report["rows"].as_array().expect("rows");
+            rows.iter().find(|row| row["run"] == name).expect("a row").clone()
+        };
+        assert_eq!(row("oracle")["completed_valid"]["count"], 1, "{arm}");
+        assert_eq!(row("nop")["completed_valid"]["count"], 0, "{arm}");
+        assert_eq!(row("oracle")["joint"]["count"].as_u64(), joint, "{arm}");
+        let turns = row("oracle")["load"]["turns"].as_u64().expect("turns");
+        let expected = if arm == "progressive" || arm == "neutral-turns" { 2 } else { 1 };
+        assert_eq!(turns, expected, "{arm}");
+        let opening = first_message(&group.join("oracle"));
+        assert_eq!(opening.contains("USAGE"), arm == "opening", "{arm}: {opening}");
+        groups.push(group);
+    }
+    let folders: Vec<&Path> = groups.iter().map(|group| group.as_path()).collect();
+    let together = bench.report(&folders);
+    assert_eq!(together["differs"], Value::from(vec!["arm"]));
+    let mut arguments = vec!["report"];
+    arguments.extend(folders.iter().map(|path| path.to_str().expect("a plain path")));
+    let table = bench.expect(0, &arguments).stdout;
+    assert!(table.contains("these rows do not compare: they differ in arm"), "{table}");
+    census_adds_up(&table);
+}
+
+/// Each figure of a census stands under its own class, whatever classes the other rows have.
+fn census_adds_up(table: &str) {
+    let census = table.split("Census").nth(1).and_then(|rest| rest.split("Validity").next());
+    let census = census.expect("a census");
+    for class in ["joint pass", "completed", "not completed"] {
+        assert!(census.contains(class), "no class `{class}` in\n{census}");
+    }
+}
+
+fn first_message(run: &Path) -> String {
+    let log = run.join("sessions/caretaker--greet/repeat-1/attempt-1/log.jsonl");
+    let prompts = log_lines(&log);
+    let found = prompts.iter().find_map(|line| line.pointer("/event/decided/1/prompt/message"));
+    found.and_then(Value::as_str).expect("a message").to_owned()
+}
+
+fn plan_of(bench: &Bench, run: &str) -> Value {
+    let group = fs::read_dir(bench.out()).expect("out").next().expect("a group").expect("it");
+    let text = fs::read_to_string(group.path().join(run).join("run.json")).expect("run.json");
+    serde_json::from_str(&text).expect("JSON")
+}

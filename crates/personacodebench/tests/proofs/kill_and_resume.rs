@@ -1,0 +1,128 @@
+//! `kill -9` of the whole process group at random moments, then `pcb resume`: every repeat is scored once.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use nix::sys::signal::Signal;
+
+use crate::bench::{Bench, Running, files_below};
+
+/// Draws delays; the same seed gives the same ones.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+#[test]
+fn tiny_survives_kills() {
+    let bench = Bench::new();
+    let classes = |agent: &str| match agent {
+        "oracle" => "joint pass",
+        _ => "agent stopped",
+    };
+    let run = ["run", "tiny", "--agent", "oracle", "--agent", "eager", "--agent", "nop"];
+    let mut killed = 0;
+    for seed in 1..=3 {
+        let mut arguments = run.to_vec();
+        arguments.extend(["--repeats", "3", "--out", "out"]);
+        killed += survives(&bench, &arguments, seed, 6, 2_500, &classes);
+    }
+    assert!(killed >= 12, "only {killed} kills hit a run that was not done");
+}
+
+#[test]
+fn a_starter_pair_survives_kills() {
+    let bench = Bench::new();
+    let arguments = [
+        "run", "starter", "--agent", "oracle", "--pairs", "shop_owner--csv_report", "--out", "out",
+    ];
+    let killed = survives(&bench, &arguments, 4, 3, 6_000, &|_| "joint pass");
+    assert!(killed >= 1, "no kill hit a run that was not done");
+}
+
+/// Starts, kills and resumes so often, then resumes to the end; answers how many kills hit.
+fn survives(
+    bench: &Bench,
+    arguments: &[&str],
+    seed: u64,
+    kills: u32,
+    delay_max_ms: u64,
+    class: &dyn Fn(&str) -> &'static str,
+) -> u32 {
+    let mut draw = Draw(seed);
+    let mut running = Running::start(bench.command(arguments));
+    assert!(running.says("out/"), "the run did not start");
+    let group = newest(&bench.out());
+    let shown = group.to_str().expect("a plain path").to_owned();
+    let mut hit = 0;
+    for _ in 0..kills {
+        thread::sleep(Duration::from_millis(draw.below(delay_max_ms)));
+        running.signal_group(Signal::SIGKILL);
+        let done = running.wait();
+        hit += u32::from(done.code.is_none());
+        // A reader never stumbles over what a dead writer left half done.
+        let read = bench.pcb(&["report", &shown]);
+        assert!(matches!(read.code, Some(0 | 3)), "{}", read.stderr);
+        bench.expect(0, &["replay", &shown]);
+        running = Running::start(bench.command(&["resume", &shown]));
+    }
+    let done = running.wait();
+    if done.code != Some(0) {
+        bench.expect(0, &["resume", &shown]);
+    }
+    let replayed = bench.expect(0, &["replay", &shown]).stdout;
+    assert!(replayed.contains(" 0 differ"), "{replayed}");
+    scored_once(bench, &group, class);
+    nothing_left(bench);
+    hit
+}
+
+fn newest(out: &Path) -> PathBuf {
+    let groups = fs::read_dir(out).expect("a folder").map(|entry| entry.expect("an entry").path());
+    groups.max().expect("a group")
+}
+
+/// Every planned repeat stands in the report exactly once, in the class that its agent earns.
+fn scored_once(bench: &Bench, group: &Path, class: &dyn Fn(&str) -> &'static str) {
+    for row in bench.report(&[group])["rows"].as_array().expect("rows") {
+        let agent = row["run"].as_str().expect("a name");
+        let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+        for session in row["sessions"].as_array().expect("sessions") {
+            *seen.entry(format!("{} {}", session["pair"], session["repeat"])).or_default() += 1;
+            assert_eq!(session["class"], class(agent), "{agent}: {session}");
+        }
+        assert_eq!(seen.len() as u64, row["census"]["assigned"].as_u64().expect("a count"));
+        assert!(seen.values().all(|count| *count == 1), "{agent}: {seen:?}");
+    }
+    for file in files_below(group) {
+        assert!(!file.contains("/blobs/") || crate::bench::is_hash(&file[file.len() - 64..]) || file.contains("/."), "{file}");
+    }
+}
+
+/// The next start takes away what the dead left: sandboxes, and every process that knew the state folder.
+fn nothing_left(bench: &Bench) {
+    bench.expect(0, &["doctor"]);
+    for part in ["sandboxes", "trash"] {
+        let left = files_below(&bench.state().join(part));
+        assert!(left.is_empty(), "{part}: {left:?}");
+    }
+    let mark = bench.path().to_str().expect("a plain path");
+    let mut alive = Vec::new();
+    for entry in fs::read_dir("/proc").expect("processes").flatten() {
+        let cwd = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+        let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if cwd.starts_with(mark) || String::from_utf8_lossy(&environ).contains(mark) {
+            alive.push(fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default());
+        }
+    }
+    assert!(alive.is_empty(), "still alive: {alive:?}");
+}

@@ -1,0 +1,12 @@
+//! Proofs through the real binary: what a run leaves on disk, survives and says, as a user meets it.
+
+mod bench;
+mod config_and_options;
+mod derived_files;
+mod disk_full;
+mod exit_codes;
+mod golden_run;
+mod kill_and_resume;
+mod ordinary_user;
+mod signals;
+mod terminal_safety;
