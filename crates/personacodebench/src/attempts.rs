@@ -132,7 +132,10 @@ pub fn read_failure(error: ReadError) -> Failure {
     let mut message = error.to_string();
     let mut source = std::error::Error::source(&error);
     while let Some(inner) = source {
-        message.push_str(&format!(": {inner}"));
+        // Some errors say their source themselves.
+        if !message.ends_with(&inner.to_string()) {
+            message.push_str(&format!(": {inner}"));
+        }
         source = inner.source();
     }
     Failure::input(message)

@@ -111,11 +111,14 @@ pub async fn bases(
 
 /// Runs what remains; what the operator or a fault leaves undone stays for a resume.
 pub async fn conduct(conduct: &Conduct<'_>) -> Result<(), Failure> {
-    for _ in 0..ROUNDS_MAX {
+    for round_number in 1..=ROUNDS_MAX {
         let attempts = Attempts::read(conduct.run, &conduct.release.release)?;
         let work = remaining(&conduct.run.plan, &attempts.records);
         if work.is_empty() || conduct.canceller.listen().is_cancelled() {
             return Ok(());
+        }
+        if round_number > 1 {
+            conduct.live.expect(work.len() as u64);
         }
         verify_again(conduct, &work).await?;
         let outcomes = round(conduct, work).await?;
@@ -150,9 +153,14 @@ async fn verify_again(conduct: &Conduct<'_>, work: &[Work]) -> Result<(), Failur
         let Some(sealed) = up_to_seal(&entries) else { continue };
         let nth = found.regrades().map_err(read_failure)?.len() as u32 + 1;
         let setup = assignment(conduct, work, log.head.user)?.setup;
-        let session = writer.open_regrade(&log.head, nth).map_err(|error| {
-            Failure::input(format!("a grading of {} cannot be written: {error}", found.pair))
-        })?;
+        let session = match writer.open_regrade(&log.head, nth) {
+            Ok(session) => session,
+            Err(error) => {
+                let why = shown(&error);
+                conduct.live.say(&format!("a grading of {} cannot be written: {why}", found.pair));
+                continue;
+            }
+        };
         let wardrobe = Wardrobe::of(conduct);
         let agent = conduct.agents.agent(&found.pair).map_err(Failure::input)?;
         let ports = wardrobe.ports(agent, Recorder::new(session));
@@ -263,6 +271,7 @@ impl Agents {
         folder: Option<&Path>,
     ) -> Result<Self, Failure> {
         let kind = AgentKind::parse(&configuration.agent);
+        refuse_unused(configuration)?;
         let own = match &kind {
             AgentKind::Script(path) => Some((script(path)?, pair_of(path, folder, release))),
             AgentKind::Oracle | AgentKind::Eager | AgentKind::Nop => None,
@@ -318,6 +327,31 @@ impl Agents {
     }
 }
 
+/// Scripted agents have neither a model nor settings; a row must not claim what nobody used.
+fn refuse_unused(configuration: &Configuration) -> Result<(), Failure> {
+    let agent = &configuration.agent;
+    if let Some(model) = &configuration.model {
+        let message = format!("--agent {agent}:{model}: the agent {agent} takes no model");
+        return Err(Failure::input(message));
+    }
+    if let Some((key, value)) = configuration.settings.first() {
+        let message = format!("--set {key}={value}: the agent {agent} has no settings");
+        return Err(Failure::input(message));
+    }
+    Ok(())
+}
+
+/// An error with its sources.
+fn shown(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text.push_str(&format!(": {inner}"));
+        source = inner.source();
+    }
+    text
+}
+
 fn script(path: &Path) -> Result<Script, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| {
@@ -361,7 +395,7 @@ impl Outfitter for Wardrobe {
             channels: self.channels.clone(),
             started_utc: utc::text(SystemTime::now()),
         };
-        let writer = self.writer.open_attempt(&head).map_err(|error| error.to_string())?;
+        let writer = self.writer.open_attempt(&head).map_err(|error| shown(&error))?;
         Ok(self.ports(agent, Recorder::new(writer)))
     }
 }

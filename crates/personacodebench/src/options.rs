@@ -12,6 +12,12 @@ use thiserror::Error;
 
 use crate::commands::run::{ArmArg, BudgetArg, RunArgs, SandboxArg, UserArg};
 
+/// The most repeats of a pair.
+pub const REPEATS_MAX: u64 = 1000;
+
+/// The most processors to use at once.
+pub const JOBS_MAX: u64 = 4096;
+
 /// Why options cannot be resolved.
 #[derive(Debug, Error)]
 pub enum OptionsError {
@@ -105,6 +111,7 @@ impl RunOptions {
             None => ConfigFile::default(),
         };
         let at = args.config.as_deref().unwrap_or(Path::new(""));
+        file.check_ranges(at)?;
         let arm = pick(args.arm, file.arm.as_deref(), "arm", at)?.unwrap_or(ArmArg::Progressive);
         let sandbox = pick(args.sandbox, file.sandbox.as_deref(), "sandbox", at)?
             .unwrap_or(SandboxArg::Local);
@@ -169,7 +176,29 @@ impl ConfigFile {
         let problem =
             |problem: String| OptionsError::Config { path: path.display().to_string(), problem };
         let text = std::fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
-        toml::from_str(&text).map_err(|error| problem(error.to_string()))
+        toml::from_str(&text).map_err(|error| problem(error.to_string().trim_end().to_owned()))
+    }
+
+    /// Numbers have the ranges that the command line gives them.
+    fn check_ranges(&self, path: &Path) -> Result<(), OptionsError> {
+        let numbers = [
+            ("repeats", self.repeats.map(u64::from), REPEATS_MAX),
+            ("jobs", self.jobs.map(u64::from), JOBS_MAX),
+            ("limit", self.limit.map(u64::from), u64::MAX),
+            ("interaction-limit", self.interaction_limit, u64::MAX),
+        ];
+        for (key, number, most) in numbers {
+            let Some(number) = number.filter(|number| *number < 1 || *number > most) else {
+                continue;
+            };
+            let range = match most {
+                u64::MAX => "at least 1".to_owned(),
+                most => format!("1 to {most}"),
+            };
+            let problem = format!("`{key} = {number}`: expected {range}");
+            return Err(OptionsError::Config { path: path.display().to_string(), problem });
+        }
+        Ok(())
     }
 }
 

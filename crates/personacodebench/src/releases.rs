@@ -1,6 +1,6 @@
 //! Opens the release that a command names, and shows what is wrong with it.
 
-use std::path::PathBuf;
+use std::{ops::Range, path::PathBuf};
 
 use domain::release::lint::{Note, Severity, lint};
 use miette::{
@@ -77,7 +77,8 @@ fn render(problem: &Problem, source: Option<String>, is_error: bool) -> String {
         .with_severity(severity)
         .with_help(problem.remedy.clone());
     if let Some(spot) = &problem.spot {
-        diagnostic = diagnostic.with_label(LabeledSpan::underline(spot.span.clone()));
+        let span = visible(source.as_deref().unwrap_or_default(), spot.span.clone());
+        diagnostic = diagnostic.with_label(LabeledSpan::underline(span));
     }
     let report = match source.filter(|_| problem.spot.is_some()) {
         Some(text) => {
@@ -93,6 +94,17 @@ fn render(problem: &Problem, source: Option<String>, is_error: bool) -> String {
     }
     text.push('\n');
     text
+}
+
+/// A place between two characters shows nothing: its whole line stands in.
+fn visible(text: &str, span: Range<usize>) -> Range<usize> {
+    let Some((before, after)) = text.split_at_checked(span.start).filter(|_| span.is_empty())
+    else {
+        return span;
+    };
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let end = span.start + after.find('\n').unwrap_or(after.len());
+    start..end
 }
 
 fn place(problem: &Problem) -> String {

@@ -9,8 +9,10 @@ use std::{
     time::Duration,
 };
 
-use domain::session::{Command, Entry, Event};
+use domain::session::{Answer, Command, Entry, Event};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::render::plain;
 
 /// Progress of all runs of a group on standard error.
 pub struct Live {
@@ -37,6 +39,9 @@ impl Live {
 
     /// A session wrote an entry.
     pub fn heard(&self, session: &str, entry: &Entry) {
+        if let Event::Answered(_, Answer::Failed { flag, detail, .. }) = &entry.event {
+            self.say(&plain(&format!("{session}: {}: {detail}", flag.name())));
+        }
         let Event::Decided(_, command) = &entry.event else { return };
         if let Command::End(ending) = command {
             self.finished(session, ending.name());

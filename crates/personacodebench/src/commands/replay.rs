@@ -46,15 +46,16 @@ fn replay_run(run: &RunReader, count: &mut Count) -> Result<(), Failure> {
     let release = run.release().map_err(read_failure)?.release;
     for found in run.attempts().map_err(read_failure)? {
         let place = format!("{} repeat {} attempt {}", found.pair, found.repeat, found.attempt);
-        let touched = is_touched(&found)?;
-        let attempt = Attempt::read(run, &release, found)?;
-        if attempt.standing != Standing::Ended {
-            count.open += 1;
-        }
-        let divergence = attempt.replay().err().map(|divergence| divergence.to_string());
-        let differs = divergence.or_else(|| {
-            touched.then(|| "the log is not the one whose hash was written at its end".to_owned())
-        });
+        let differs = match Attempt::read(run, &release, found.clone()) {
+            // A log that cannot be read differs from the one that was written.
+            Err(unread) => Some(unread.message),
+            Ok(attempt) => {
+                count.open += u32::from(attempt.standing != Standing::Ended);
+                let divergence = attempt.replay().err().map(|divergence| divergence.to_string());
+                let hash = "the log is not the one whose hash was written at its end";
+                divergence.or(is_touched(&found)?.then(|| hash.to_owned()))
+            }
+        };
         match differs {
             None => count.agree += 1,
             Some(why) => {

@@ -13,6 +13,7 @@ use crate::{
     exit_code::ExitCode,
     failure::Failure,
     host::{Host, LOCAL},
+    options::JOBS_MAX,
     releases,
 };
 
@@ -23,7 +24,7 @@ pub struct ResumeArgs {
     #[command(flatten)]
     pub folder: RunFolder,
     /// Processors to use at once [default: as planned].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX as i64))]
     pub jobs: Option<u32>,
     /// Print JSON instead of the table.
     #[arg(long)]

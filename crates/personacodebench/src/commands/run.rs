@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use domain::evidence::ChannelSet;
-use domain::plan::{BenchmarkSide, Configuration, Plan, PlanRequest, expand};
+use domain::plan::{BenchmarkSide, Configuration, Plan, PlanError, PlanRequest, expand, remaining};
 use engine::cancel::Canceller;
 use report::live::Live;
 use store::{
@@ -19,12 +19,12 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     arguments::Format,
-    attempts::read_failure,
+    attempts::{Attempts, read_failure},
     conduct::{self, Agents, Bases, Conduct},
     exit_code::ExitCode,
     failure::Failure,
     host::{Host, LOCAL},
-    options::RunOptions,
+    options::{JOBS_MAX, REPEATS_MAX, RunOptions},
     releases,
     tables::Tables,
 };
@@ -54,10 +54,10 @@ pub struct RunArgs {
     #[arg(long, value_enum)]
     pub user: Option<UserArg>,
     /// Planned repeats of each pair [default: 1].
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=REPEATS_MAX as i64))]
     pub repeats: Option<u32>,
     /// Processors to use at once; a session takes its task's [default: all].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX as i64))]
     pub jobs: Option<u32>,
     /// Multiplies seconds, tokens and cost of every budget, never turns [default: 1x].
     #[arg(long, value_enum)]
@@ -185,7 +185,10 @@ pub async fn finish(
     jobs: u32,
     json: bool,
 ) -> Result<ExitCode, Failure> {
-    let sessions: usize = runs.iter().map(|(run, _)| run.plan.specs.len()).sum();
+    let mut sessions = 0;
+    for (run, _) in &runs {
+        sessions += remaining(&run.plan, &Attempts::read(run, &loaded.release)?.records).len();
+    }
     let live = Arc::new(Live::new(sessions as u64));
     let canceller = Canceller::default();
     let listening = tokio::spawn(listen(canceller.clone(), live.clone()));
@@ -266,7 +269,13 @@ fn plan(
         limit: options.limit,
         channels,
     };
-    expand(&loaded.release, &request).map_err(Failure::input)
+    expand(&loaded.release, &request).map_err(|error| match (&error, &options.pairs) {
+        (PlanError::NoPair(_), Some(glob)) => Failure::input(format!(
+            "no pair of the release fits `{glob}`: `pcb list pairs {}` lists them",
+            options.release
+        )),
+        _ => Failure::input(error),
+    })
 }
 
 /// A new folder `<release>-<UTC time>`; a second group of the same second gets a number.

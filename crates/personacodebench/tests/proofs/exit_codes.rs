@@ -36,7 +36,11 @@ fn usage_that_means_nothing_is_refused_with_a_remedy() {
         }
         let done = bench.expect(2, &arguments);
         for text in said {
-            assert!(done.stderr.contains(text), "{arguments:?} does not say `{text}`: {}", done.stderr);
+            assert!(
+                done.stderr.contains(text),
+                "{arguments:?} does not say `{text}`: {}",
+                done.stderr
+            );
         }
         assert!(!bench.out().exists(), "{arguments:?} wrote something");
         assert_eq!(done.stdout, "", "{arguments:?}");
@@ -76,17 +80,38 @@ fn malformed_files_are_shown_all_at_once() {
             "several files",
             &[
                 ("pairs/caretaker--greet/pair.toml", "\"delivery\"", "\"delivry\"\nbogus = 1"),
-                ("pairs/caretaker--greet/oracle.toml", "[[on]]\nwhen = \"opening\"", "[[on]]\nwhen = \"openning\""),
+                (
+                    "pairs/caretaker--greet/oracle.toml",
+                    "[[on]]\nwhen = \"opening\"",
+                    "[[on]]\nwhen = \"openning\"",
+                ),
                 ("personas/caretaker.v1.toml", "\"message\", \"files\"", "\"mesage\", \"files\""),
                 ("tasks/greet/task.toml", "timeout_sec = 60.0", "timeout_sec = -1"),
                 ("release.toml", "", "\nnovelty = true\n"),
             ],
         ),
         ("syntax", &[("pairs/caretaker--greet/pair.toml", "id       =", "id       ")]),
-        ("a pair without its task", &[("pairs/caretaker--greet/pair.toml", "\"greet\"", "\"greeting\"")]),
-        ("an unknown check", &[("pairs/caretaker--greet/pair.toml", "{ at_end = \"note_left\" }", "{ at_end = \"note\" }")]),
-        ("not UTF-8", &[("tasks/greet/instruction.md", "", "\u{0}\u{7f}")]),
-        ("a lint's error", &[("pairs/caretaker--greet/pair.toml", "must_say = [\"USAGE\"", "must_say = [\"USAGE\", \"card\"")]),
+        (
+            "a pair without its task",
+            &[("pairs/caretaker--greet/pair.toml", "\"greet\"", "\"greeting\"")],
+        ),
+        (
+            "an unknown check",
+            &[(
+                "pairs/caretaker--greet/pair.toml",
+                "{ at_end = \"note_left\" }",
+                "{ at_end = \"note\" }",
+            )],
+        ),
+        ("not UTF-8", &[("tasks/greet/instruction.md", "", NOT_UTF_8)]),
+        (
+            "a lint's error",
+            &[(
+                "pairs/caretaker--greet/pair.toml",
+                "must_say = [\"USAGE\"",
+                "must_say = [\"USAGE\", \"card\"",
+            )],
+        ),
     ];
     let mut all = String::new();
     for (name, damages) in cases {
@@ -96,12 +121,10 @@ fn malformed_files_are_shown_all_at_once() {
             damage(&folder.join(file), from, to);
         }
         let done = bench.pcb(&["run", "damaged", "--agent", "nop", "--out", "out"]);
-        if name != "not UTF-8" {
-            assert_eq!(done.code, Some(2), "{name}: {}\n{}", done.stdout, done.stderr);
-            assert!(!bench.out().exists(), "{name}");
-            for (file, ..) in damages {
-                assert!(done.stderr.contains(file), "{name}: nothing about {file}: {}", done.stderr);
-            }
+        assert_eq!(done.code, Some(2), "{name}: {}\n{}", done.stdout, done.stderr);
+        assert!(!bench.out().exists(), "{name}");
+        for (file, ..) in damages {
+            assert!(done.stderr.contains(file), "{name}: nothing about {file}: {}", done.stderr);
         }
         all.push_str(&format!("## {name}: {:?}\n{}\n", done.code, done.stderr));
     }
@@ -124,18 +147,30 @@ fn a_script_with_problems_gets_them_all() {
 fn lint_and_lock_find() {
     let bench = Bench::new();
     let folder = bench.copy_of("tiny", "mine");
-    damage(&folder.join("pairs/caretaker--greet/pair.toml"), "must_say = [\"USAGE\"", "must_say = [\"card\"");
+    damage(
+        &folder.join("pairs/caretaker--greet/pair.toml"),
+        "must_say = [\"USAGE\"",
+        "must_say = [\"card\"",
+    );
     let linted = bench.expect(1, &["lint", "mine"]);
     assert!(linted.stdout.contains("pair.toml:35:12"), "{}", linted.stdout);
     bench.expect(1, &["lock", "mine"]);
     assert!(!folder.join("release.lock").exists());
 
-    damage(&folder.join("pairs/caretaker--greet/pair.toml"), "must_say = [\"card\"", "must_say = [\"USAGE\"");
+    damage(
+        &folder.join("pairs/caretaker--greet/pair.toml"),
+        "must_say = [\"card\"",
+        "must_say = [\"USAGE\"",
+    );
     bench.expect(4, &["lock", "--check", "mine"]);
     bench.expect(0, &["lock", "mine"]);
     bench.expect(0, &["lock", "--check", "mine"]);
     damage(&folder.join("tasks/greet/instruction.md"), "", "more\n");
-    for arguments in [&["lock", "--check", "mine"][..], &["run", "mine", "--agent", "nop", "--out", "out"], &["lint", "mine"]] {
+    for arguments in [
+        &["lock", "--check", "mine"][..],
+        &["run", "mine", "--agent", "nop", "--out", "out"],
+        &["lint", "mine"],
+    ] {
         let done = bench.expect(4, arguments);
         for text in ["tasks/greet/instruction.md", "changed after locking", "pcb lock"] {
             assert!(done.stderr.contains(text), "{arguments:?}: {}", done.stderr);
@@ -148,7 +183,9 @@ fn lint_and_lock_find() {
 fn a_fault_counts_as_not_passed_and_the_others_go_on() {
     let bench = Bench::new();
     let folder = bench.copy_of("tiny", "mine");
-    for (kind, from, to) in [("tasks", "greet", "broken"), ("pairs", "caretaker--greet", "caretaker--broken")] {
+    for (kind, from, to) in
+        [("tasks", "greet", "broken"), ("pairs", "caretaker--greet", "caretaker--broken")]
+    {
         crate::bench::copy_tree(&folder.join(kind).join(from), &folder.join(kind).join(to));
     }
     let pair = folder.join("pairs/caretaker--broken/pair.toml");
@@ -163,7 +200,9 @@ fn a_fault_counts_as_not_passed_and_the_others_go_on() {
     let sessions = row["sessions"].as_array().expect("sessions");
     let broken = sessions.iter().find(|s| s["pair"] == "caretaker--broken").expect("a session");
     assert_eq!(broken["class"], "infra");
-    assert!(broken["flags"].as_array().expect("flags").contains(&Value::from("materialise_failed")));
+    assert!(
+        broken["flags"].as_array().expect("flags").contains(&Value::from("materialise_failed"))
+    );
     assert_eq!(row["upper_bound"]["count"], 2);
 }
 
@@ -183,8 +222,19 @@ fn a_touched_run_is_noticed() {
     let verify = lines.iter().position(|line| line.contains("verify_completion")).expect("a line");
     let cases = [
         ("a line less", without(20), "follows entry"),
-        ("other words", original.replace("The work is done", "The work is dome"), "hash was written at its end"),
-        ("another decision", original.replace(lines[verify], &lines[verify].replace("\"verify_completion\"", "\"block_wire\"")), "entry"),
+        (
+            "other words",
+            original.replace("The work is done", "The work is dome"),
+            "hash was written at its end",
+        ),
+        (
+            "another decision",
+            original.replace(
+                lines[verify],
+                &lines[verify].replace("\"verify_completion\"", "\"block_wire\""),
+            ),
+            "entry",
+        ),
         ("no JSON", original.replace(lines[20], "{\"seq\":21"), "line 21"),
     ];
     for (what, text, said) in cases {
@@ -206,7 +256,12 @@ fn another_major_format_is_refused_with_what_can_read_it() {
     damage(&run.join("run.json"), "\"format\": 1", "\"format\": 9");
     let before = fs::read(run.join("run.json")).expect("run.json");
     let shown = run.to_str().expect("a plain path");
-    for arguments in [&["report", shown][..], &["replay", shown], &["resume", shown], &["show", shown, "caretaker--greet"]] {
+    for arguments in [
+        &["report", shown][..],
+        &["replay", shown],
+        &["resume", shown],
+        &["show", shown, "caretaker--greet"],
+    ] {
         let done = bench.expect(2, arguments);
         let said = "it has format 9, this version reads format 1; read it with a version of pcb that writes format 9";
         assert_eq!(done.stderr.matches(said).count(), 1, "{arguments:?}: {}", done.stderr);
@@ -215,7 +270,15 @@ fn another_major_format_is_refused_with_what_can_read_it() {
     assert_eq!(fs::read(run.join("run.json")).expect("run.json"), before);
 }
 
+/// Stands for a byte that is no text.
+const NOT_UTF_8: &str = "(a byte that is no text)";
+
 fn damage(file: &Path, from: &str, to: &str) {
+    if to == NOT_UTF_8 {
+        let mut bytes = fs::read(file).expect("a file");
+        bytes.push(0xff);
+        return fs::write(file, bytes).expect("a file");
+    }
     let text = fs::read_to_string(file).expect("a file");
     let damaged = if from.is_empty() { format!("{text}{to}") } else { text.replacen(from, to, 1) };
     assert_ne!(text, damaged, "`{from}` is not in {}", file.display());

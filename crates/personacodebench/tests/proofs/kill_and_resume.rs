@@ -17,7 +17,8 @@ struct Draw(u64);
 
 impl Draw {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 }
@@ -43,7 +44,14 @@ fn tiny_survives_kills() {
 fn a_starter_pair_survives_kills() {
     let bench = Bench::new();
     let arguments = [
-        "run", "starter", "--agent", "oracle", "--pairs", "shop_owner--csv_report", "--out", "out",
+        "run",
+        "starter",
+        "--agent",
+        "oracle",
+        "--pairs",
+        "shop_owner--csv_report",
+        "--out",
+        "out",
     ];
     let killed = survives(&bench, &arguments, 4, 3, 6_000, &|_| "joint pass");
     assert!(killed >= 1, "no kill hit a run that was not done");
@@ -104,7 +112,12 @@ fn scored_once(bench: &Bench, group: &Path, class: &dyn Fn(&str) -> &'static str
         assert!(seen.values().all(|count| *count == 1), "{agent}: {seen:?}");
     }
     for file in files_below(group) {
-        assert!(!file.contains("/blobs/") || crate::bench::is_hash(&file[file.len() - 64..]) || file.contains("/."), "{file}");
+        assert!(
+            !file.contains("/blobs/")
+                || crate::bench::is_hash(&file[file.len() - 64..])
+                || file.contains("/."),
+            "{file}"
+        );
     }
 }
 

@@ -17,7 +17,7 @@ fn an_ordinary_user_comes_to_the_same_classes() {
     let own = Bench::new();
     let group = own.tiny(&["oracle", "eager", "nop"], &[]);
     let own_classes = classes(&own.report(&[&group]));
-    assert_eq!(own_classes, ["joint pass", "agent stopped", "agent stopped"]);
+    assert_eq!(own_classes, ["eager agent stopped", "nop agent stopped", "oracle joint pass"]);
     if !is_root() {
         // These tests run as the ordinary user already; there is nobody else to become.
         return;
@@ -45,6 +45,10 @@ fn an_ordinary_user_comes_to_the_same_classes() {
 
 fn classes(report: &Value) -> Vec<String> {
     let rows = report["rows"].as_array().expect("rows");
-    let class = |row: &Value| row["sessions"][0]["class"].as_str().expect("a class").to_owned();
-    rows.iter().map(class).collect()
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let class =
+        |row: &Value| format!("{} {}", text(&row["run"]), text(&row["sessions"][0]["class"]));
+    let mut classes: Vec<String> = rows.iter().map(class).collect();
+    classes.sort();
+    classes
 }

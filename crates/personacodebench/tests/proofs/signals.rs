@@ -39,13 +39,12 @@ do   = [{ say = "The work is done." }]
     let agent = agent.to_str().expect("a plain path");
     let running = Running::start(bench.command(&["run", "tiny", "--agent", agent, "--out", "out"]));
     assert!(running.says("out/"), "the run did not start");
-    let group = fs::read_dir(bench.out()).expect("out").next().expect("a group").expect("it").path();
+    let group =
+        fs::read_dir(bench.out()).expect("out").next().expect("a group").expect("it").path();
     let attempt = |n: u32| {
         group.join(format!("sleeper/sessions/caretaker--greet/repeat-1/attempt-{n}/log.jsonl"))
     };
-    let has_turn = || {
-        fs::read_to_string(attempt(1)).is_ok_and(|log| log.contains("\"delivered\""))
-    };
+    let has_turn = || fs::read_to_string(attempt(1)).is_ok_and(|log| log.contains("\"delivered\""));
     for _ in 0..2_000 {
         if has_turn() {
             break;

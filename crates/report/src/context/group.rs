@@ -2,7 +2,7 @@
 
 use domain::{
     plan::Plan,
-    result::{Load, SessionResult},
+    result::{Class, Load, SessionResult},
     score::{Rate, RequirementCounts, RunScore, Stratum, TwoByTwo},
 };
 use serde::Serialize;
@@ -317,7 +317,8 @@ fn row(run: &RunView<'_>) -> RowContext {
                 .census
                 .entries()
                 .iter()
-                .map(|(class, count)| NamedCount { name: class.name().to_owned(), count: *count })
+                .filter(|(class, _)| has_persona || !needs_persona(*class))
+                .map(|(class, count)| named(class_name(*class, has_persona), *count))
                 .collect(),
         },
         suites: score.suites.iter().map(stratum).collect(),
@@ -335,7 +336,7 @@ fn row(run: &RunView<'_>) -> RowContext {
         reruns: score.reruns.iter().map(|(flag, n)| named(flag.name(), *n)).collect(),
         within_budget: score.within_budget.into(),
         load: score.load.into(),
-        sessions: run.results.iter().map(session_line).collect(),
+        sessions: run.results.iter().map(|result| session_line(result, has_persona)).collect(),
     }
 }
 
@@ -396,7 +397,20 @@ fn stratum(stratum: &Stratum) -> StratumContext {
     }
 }
 
-fn session_line(result: &SessionResult) -> SessionLine {
+/// The name of a class; without a persona nothing is personalized, and the task alone is asked for.
+pub(super) fn class_name(class: Class, has_persona: bool) -> &'static str {
+    match class {
+        Class::JointPass if !has_persona => "completed",
+        Class::Neither if !has_persona => "not completed",
+        class => class.name(),
+    }
+}
+
+fn needs_persona(class: Class) -> bool {
+    matches!(class, Class::CompletionOnly | Class::PersonalizationOnly)
+}
+
+fn session_line(result: &SessionResult, has_persona: bool) -> SessionLine {
     let passed = result
         .requirements
         .iter()
@@ -406,7 +420,7 @@ fn session_line(result: &SessionResult) -> SessionLine {
         pair: result.pair.to_string(),
         repeat: result.repeat.0,
         attempt: result.attempt.0,
-        class: result.class.name().to_owned(),
+        class: class_name(result.class, has_persona).to_owned(),
         ending: result.ending.name().to_owned(),
         completed: result.completed,
         passed: passed as u32,

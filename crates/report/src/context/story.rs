@@ -11,6 +11,8 @@ use domain::{
 };
 use serde::Serialize;
 
+use super::group::class_name;
+
 /// Programs and changes shown of each turn; the rest is counted.
 const SHOWN_MAX: usize = 40;
 
@@ -109,7 +111,7 @@ pub fn story(sources: &StorySources<'_>) -> StoryContext {
             result.pair,
             result.repeat,
             result.attempt,
-            result.class.name()
+            class_name(result.class, scenario.arm.has_persona())
         ),
         preface: vec![
             format!("task {}, arm {}", scenario.task, scenario.arm.name()),

@@ -185,7 +185,7 @@ fn census(group: &GroupContext) -> Table {
     }
     let count = |row: &RowContext, name: &String| {
         let found = row.census.classes.iter().find(|class| &class.name == name);
-        found.map_or(0, |class| class.count).to_string()
+        found.map_or_else(dash, |class| class.count.to_string())
     };
     let mut rows: Vec<Vec<String>> = classes
         .iter()

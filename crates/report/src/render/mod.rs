@@ -6,4 +6,5 @@ mod terminal;
 
 pub use json::{group_json, story_json};
 pub use markdown::group_markdown;
+pub(crate) use terminal::plain;
 pub use terminal::{group_terminal, story_terminal};

@@ -137,7 +137,7 @@ fn indented(text: &mut String, words: &str) {
 }
 
 /// Agents and authors write these words: control characters must not reach the terminal.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.chars()
         .map(|character| match character {
             '\t' => ' ',
