@@ -59,6 +59,18 @@ async fn the_end_is_proved() {
     assert_eq!(sandbox.capture(Turn(1)).await.unwrap().alive, 0);
 }
 
+#[tokio::test]
+async fn a_started_command_can_be_killed() {
+    let stage = Stage::new();
+    let sandbox = stage.sandbox("true", &limits()).await;
+    let started =
+        sandbox.start(&command(&["sh", "-c", "sleep 4146.5 & sleep 4146.5"])).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    sandbox.kill(started.pid).await.unwrap();
+    assert_eq!(started.ended.await.unwrap(), Ended::Signalled(9));
+    assert_eq!(marked("4146.5"), 0);
+}
+
 /// The harness is killed without a chance to clean up; the next one finds and removes the rest.
 #[tokio::test]
 async fn a_killed_harness_leaves_nobody() {
