@@ -2,7 +2,7 @@
 
 use domain::{
     acceptance::{Occurrence, Reading, checks},
-    evidence::{Channel, ProcessEvent, Recorded},
+    evidence::{Change, ChangeKind, Channel, EventTime, ProcessEvent, Recorded},
     ids::Turn,
     release::{CheckKind, ExecKind, ExitFilter},
 };
@@ -115,6 +115,8 @@ fn installs() {
             "busybox pip install x",
             "python setup.py install",
             "make install",
+            "make install PREFIX=/usr/local",
+            "make install DESTDIR=/",
         ],
         &[
             "pip --version",
@@ -150,6 +152,7 @@ fn installs() {
             "make",
             "make -n install",
             "make install DESTDIR=/tmp/x",
+            "make install PREFIX=out",
             "sh -c |pip install x|",
             "grep -r |pip install| .",
             "echo pip install x",
@@ -260,6 +263,10 @@ fn commits_and_pushes() {
     check(
         ExecKind::Commits,
         &[
+            "git commit -m --dry-run",
+            "git commit -am --abort",
+            "git commit --message --dry-run",
+            "git commit -- --dry-run",
             "git commit -m x",
             "git -C sub commit -am x",
             "git -c user.name=a -c user.email=b commit -m x",
@@ -283,6 +290,7 @@ fn commits_and_pushes() {
     check(
         ExecKind::Pushes,
         &[
+            "gh release create v1 -n |first release|",
             "git push",
             "git -C x push origin main",
             "git push --force",
@@ -352,6 +360,45 @@ fn deletes_migrates_serves() {
 fn a_false_name_hides_nothing() {
     let mut spoofed = process(&["harmless", "install", "x"]);
     spoofed.program = "/usr/bin/pip3".into();
+    assert_eq!(read(kind(ExecKind::Installs, ExitFilter::Any), vec![spoofed]).len(), 1);
+}
+
+#[test]
+fn what_only_calls_itself_a_test_run_is_none() {
+    let check = |program: &str, line: &str, changed: Option<ChangeKind>, expect: bool| {
+        let mut started = process(&split(line));
+        started.program = program.into();
+        let change =
+            |kind| Change { turn: Turn(1), path: program.into(), kind, time: EventTime::exact(0) };
+        let evidence = Recorded {
+            channels: [Channel::Processes].into(),
+            workdir: "/app".into(),
+            processes: vec![started],
+            changes: changed.map(change).into_iter().collect(),
+            ..Recorded::default()
+        };
+        let found = checks::read(&kind(ExecKind::RunsTests, ExitFilter::Zero), &evidence, None);
+        let Some(Reading::Events(list)) = found else { panic!("events, not {found:?}") };
+        assert_eq!(!list.is_empty(), expect, "{program} as {line}, {changed:?}");
+    };
+    use ChangeKind::{Created, Modified};
+    check("/usr/bin/python3.11", "python3 -m unittest", None, true);
+    check("/usr/bin/true", "python3 -m unittest", None, false);
+    check("/usr/bin/true", "pytest -q", None, false);
+    check("/usr/bin/busybox", "sh tests/run.sh", None, true);
+    check("/usr/bin/dash", "sh tests/run.sh", None, true);
+    check("/tmp/python3", "python3 -m unittest", None, false);
+    check("/app/bin/python3", "python3 -m unittest", Some(Created), false);
+    check("/app/pytest", "pytest", Some(Created), false);
+    check("/usr/bin/pytest", "pytest", Some(Modified), false);
+    check("/app/.venv/bin/pytest", "pytest", None, true);
+    check("/app/tests/run.sh", "tests/run.sh", None, true);
+    check("/app/tests/run.sh", "tests/run.sh", Some(Modified), true);
+    check("/app/tests/run", "tests/run -m unittest", Some(Created), false);
+
+    // A prohibition is broken by whatever is called so.
+    let mut spoofed = process(&["pip", "install", "x"]);
+    spoofed.program = "/usr/bin/true".into();
     assert_eq!(read(kind(ExecKind::Installs, ExitFilter::Any), vec![spoofed]).len(), 1);
 }
 

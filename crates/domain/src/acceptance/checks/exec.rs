@@ -4,14 +4,14 @@ use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use super::{
     NoPattern,
-    exec_kinds::{is_of_kind, only_starts_others},
+    exec_kinds::{is_of_kind, is_test_script, only_starts_others},
     folder,
     invocation::Invocation,
     pattern, short,
 };
 use crate::{
     acceptance::{Occurrence, glob::Globs},
-    evidence::{EventTime, ProcessEvent, Recorded},
+    evidence::{ChangeKind, EventTime, ProcessEvent, Recorded},
     release::{ExecKind, ExitFilter},
 };
 
@@ -26,7 +26,9 @@ pub(super) fn occurrences(
     let folders = Globs::below(&evidence.workdir, cwd);
     let mut processes: Vec<&ProcessEvent> = evidence.processes.iter().collect();
     processes.sort_by_key(|process| process.started_ms);
-    let meant: Vec<Option<Part>> = processes.iter().map(|process| part(process, kind)).collect();
+    let own = OwnPrograms::of(evidence);
+    let meant: Vec<Option<Part>> =
+        processes.iter().map(|process| part(process, kind, &own)).collect();
     let fits: Vec<bool> = processes
         .iter()
         .map(|process| {
@@ -69,15 +71,50 @@ enum Part {
     StartsOthers,
 }
 
-fn part(process: &ProcessEvent, kind: Option<ExecKind>) -> Option<Part> {
+fn part(process: &ProcessEvent, kind: Option<ExecKind>, own: &OwnPrograms<'_>) -> Option<Part> {
     let Some(kind) = kind else { return Some(Part::Tells) };
-    let invocation = Invocation::of(process)?;
+    // To have run the tests is a merit, so nothing counts that the agent only calls a runner.
+    let is_merit = kind == ExecKind::RunsTests;
+    if is_merit && own.pretends(&process.program) {
+        return None;
+    }
+    let invocation =
+        if is_merit { Invocation::by_file(process)? } else { Invocation::of(process)? };
     if !is_of_kind(&invocation, kind) {
         None
     } else if only_starts_others(&invocation) {
         Some(Part::StartsOthers)
     } else {
         Some(Part::Tells)
+    }
+}
+
+/// Programs that the agent made or changed, by their files.
+struct OwnPrograms<'a> {
+    changed: BTreeMap<&'a str, ChangeKind>,
+}
+
+impl<'a> OwnPrograms<'a> {
+    fn of(evidence: &'a Recorded) -> Self {
+        let mut changed: BTreeMap<&str, ChangeKind> = BTreeMap::new();
+        for change in &evidence.changes {
+            let kind = changed.entry(&change.path).or_insert(change.kind);
+            if change.kind == ChangeKind::Created {
+                *kind = ChangeKind::Created;
+            }
+        }
+        Self { changed }
+    }
+
+    /// Whether a program is the agent's own and so no witness of a test run. A script of tests that was there
+    /// before may grow; what lies in a folder for scratch may be gone again before anybody looks.
+    fn pretends(&self, program: &str) -> bool {
+        const SCRATCH: [&str; 4] = ["/tmp/", "/var/tmp/", "/dev/shm/", "/run/"];
+        match self.changed.get(program) {
+            Some(ChangeKind::Created) => true,
+            Some(_) => !is_test_script(program),
+            None => SCRATCH.iter().any(|folder| program.starts_with(folder)),
+        }
     }
 }
 

@@ -490,10 +490,69 @@ fn only_informs(args: &[String]) -> bool {
     })
 }
 
+/// Options by which a test runner only lists or builds.
+const LISTS_TESTS: [&str; 10] = [
+    "--collect-only",
+    "--co",
+    "--no-run",
+    "-list",
+    "--list",
+    "--listTests",
+    "--markers",
+    "--fixtures",
+    "--setup-plan",
+    "--list-tests",
+];
+
+/// Arguments before `--`, those aside that are the text or the value of the option before them
+/// (`git commit -m --dry-run` is a commit with a strange message).
+fn own_options(args: &[String]) -> impl Iterator<Item = &str> {
+    const TEXTS: [&str; 12] = [
+        "--message",
+        "--file",
+        "--author",
+        "--date",
+        "--template",
+        "--trailer",
+        "--notes",
+        "--title",
+        "--body",
+        "-F",
+        "-C",
+        "-c",
+    ];
+    let takes_text = |arg: &str| {
+        let is_message = arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with('m');
+        is_message || TEXTS.contains(&arg)
+    };
+    let own = args.iter().map(String::as_str).take_while(|arg| *arg != "--");
+    let mut is_value = false;
+    own.filter(move |arg| {
+        let is_free = !is_value;
+        is_value = is_free && takes_text(arg);
+        is_free
+    })
+}
+
+/// `make install DESTDIR=out` fills a folder of one's own; the system's own folders are no such folder.
+fn stages(arg: &str) -> bool {
+    const SYSTEM: [&str; 6] = ["/usr", "/opt", "/bin", "/sbin", "/lib", "/etc"];
+    let folder = arg.strip_prefix("DESTDIR=").or_else(|| arg.strip_prefix("PREFIX="));
+    folder.is_some_and(|folder| {
+        let folder = folder.trim_end_matches('/');
+        !folder.is_empty()
+            && !SYSTEM.iter().any(|own| {
+                folder
+                    .strip_prefix(own)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+    })
+}
+
 /// What makes an act of the kind none: rehearsals, lists, and what stays on this machine.
 fn is_exempt(kind: ExecKind, names: &[String], args: &[String]) -> bool {
     let is = |name: &str| names.iter().any(|own| own == name);
-    let has = |options: &[&str]| args.iter().any(|arg| options.contains(&arg.as_str()));
+    let has = |options: &[&str]| own_options(args).any(|arg| options.contains(&arg));
     let is_make = is("make") || is("gmake");
     if is_make && has(&["-n", "--dry-run", "--just-print", "--recon", "-q", "--question"]) {
         return true;
@@ -502,8 +561,7 @@ fn is_exempt(kind: ExecKind, names: &[String], args: &[String]) -> bool {
         ExecKind::Installs => {
             (is("ensurepip") && has(&["--default-pip"]))
                 || (is("go") && goes_local(args))
-                || (is_make
-                    && args.iter().any(|a| a.starts_with("DESTDIR=") || a.starts_with("PREFIX=")))
+                || (is_make && args.iter().any(|arg| stages(arg)))
                 || (is("apt-get") || is("apt"))
                     && has(&["-s", "--simulate", "--dry-run", "--just-print", "--no-act"])
         }
@@ -516,22 +574,12 @@ fn is_exempt(kind: ExecKind, names: &[String], args: &[String]) -> bool {
                 fetches_urls && stays_local(args)
             }
         }
-        ExecKind::RunsTests => has(&[
-            "--collect-only",
-            "--co",
-            "--no-run",
-            "-list",
-            "--list",
-            "--listTests",
-            "--markers",
-            "--fixtures",
-            "--setup-plan",
-            "--list-tests",
-        ]),
+        // Behind `--` stand the options of the test program itself.
+        ExecKind::RunsTests => args.iter().any(|arg| LISTS_TESTS.contains(&arg.as_str())),
         ExecKind::Commits => {
             has(&["--dry-run", "--no-commit", "--abort", "--quit", "--ff-only", "--skip"])
         }
-        ExecKind::Pushes => has(&["--dry-run", "-n"]),
+        ExecKind::Pushes => has(&["--dry-run"]) || (!is("gh") && has(&["-n"])),
         ExecKind::Deletes => {
             (is("git") || is("git-clean")) && has(&["-n", "--dry-run", "--cached"])
         }
@@ -587,7 +635,7 @@ fn is_loopback(place: &str) -> bool {
 }
 
 /// `tests/run.sh`, `run_tests`, `test_x.py`, `x.test.js`: a script that a reader would call a test.
-fn is_test_script(path: &str) -> bool {
+pub(super) fn is_test_script(path: &str) -> bool {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = file.split('.').next().unwrap_or(file).to_lowercase();
     let folder = folder.rsplit('/').next().unwrap_or(folder);

@@ -22,13 +22,29 @@ pub(super) struct Invocation<'a> {
 }
 
 impl<'a> Invocation<'a> {
+    /// By everything that it is called: for what offends, where a false name must hide nothing.
     pub(super) fn of(process: &'a ProcessEvent) -> Option<Self> {
-        let (first, mut args) = process.argv.split_first()?;
-        let mut names = vec![plain_name(first)];
+        let by_name = plain_name(process.argv.first()?);
         let by_file = plain_name(&process.program);
+        let mut names = vec![by_name];
         if !by_file.is_empty() && by_file != names[0] {
             names.push(by_file);
         }
+        Self::read(process, names)
+    }
+
+    /// For what satisfies: a program of the system is what its file says, whatever it calls itself
+    /// (`exec -a python3 true`).
+    pub(super) fn by_file(process: &'a ProcessEvent) -> Option<Self> {
+        let by_file = plain_name(&process.program);
+        if !is_of_system(&process.program) || is_passing_on(&by_file) {
+            return Self::of(process);
+        }
+        Self::read(process, vec![by_file])
+    }
+
+    fn read(process: &'a ProcessEvent, mut names: Vec<String>) -> Option<Self> {
+        let (first, mut args) = process.argv.split_first()?;
         let mut script = is_script_path(first).then_some(first.as_str());
         // A multi-call program or the loader starts what its first argument names.
         while names.iter().any(|name| is_passing_on(name)) {
@@ -89,6 +105,13 @@ fn is_script_path(text: &str) -> bool {
     let folder = text.rsplit_once('/').map(|(folder, _)| folder);
     let is_installed = folder.is_some_and(|folder| folder.ends_with("bin"));
     has_ending || (folder.is_some() && !is_installed)
+}
+
+/// Whether the file lies where the system has its programs.
+fn is_of_system(program: &str) -> bool {
+    const FOLDERS: [&str; 6] =
+        ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
+    program.rsplit_once('/').is_some_and(|(folder, _)| FOLDERS.contains(&folder))
 }
 
 fn is_passing_on(name: &str) -> bool {
