@@ -43,6 +43,34 @@ pub fn base_spec(task: &Task, pair: &PairEnvironment, environment: Vec<FileEntry
     }
 }
 
+/// Whether the toolchains of a base are as new as a pair needs them. One that is too old, or does not say how old
+/// it is, would make the agent answer for the host.
+///
+/// # Errors
+///
+/// [`SandboxFault::Unsupported`] names every one that falls short and what it has to be.
+pub fn new_enough(base: &Base, pair: &PairEnvironment) -> Result<(), SandboxFault> {
+    let short = pair.host.iter().filter_map(|need| {
+        let (name, least) = need.split_once(">=")?;
+        let (name, least) = (name.trim(), least.trim());
+        let found = base.toolchain_versions.get(name).map_or("", String::as_str);
+        let is_enough = version_in(found).is_some_and(|version| version >= numbers(least));
+        (!is_enough).then(|| format!("`{name}` must be at least {least}, found: {found}"))
+    });
+    let short: Vec<String> = short.collect();
+    if short.is_empty() { Ok(()) } else { Err(SandboxFault::Unsupported(short.join("; "))) }
+}
+
+/// The first dotted number of what a program says of its version.
+fn version_in(said: &str) -> Option<Vec<u64>> {
+    let words = said.split(|c: char| !(c.is_ascii_digit() || c == '.'));
+    words.map(|word| word.trim_matches('.')).find(|word| word.contains('.')).map(numbers)
+}
+
+fn numbers(version: &str) -> Vec<u64> {
+    version.split('.').filter_map(|part| part.parse().ok()).collect()
+}
+
 /// Makes every base once, so many at a time; a failure concerns only those who need that base.
 pub async fn materialise(
     sandboxes: Arc<dyn Sandboxes>,
@@ -108,4 +136,31 @@ fn digest(environment: &[FileEntry], task: &Task, toolchains: &[String]) -> Hash
         add(toolchain.as_bytes());
     }
     Hash::new(hasher.finalize().to_hex().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn toolchains_are_as_new_as_needed() {
+        let check = |need: &str, said: &str, expect: bool| {
+            let name = need.split(' ').next().expect("a name").to_owned();
+            let base = Base {
+                digest: Hash::new("0"),
+                toolchain_versions: [(name, said.to_owned())].into(),
+            };
+            let pair = PairEnvironment { sandboxes: Vec::new(), host: vec![need.to_owned()] };
+            assert_eq!(new_enough(&base, &pair).is_ok(), expect, "{need}: {said}");
+        };
+        check("python3 >= 3.11", "Python 3.11.2", true);
+        check("python3 >= 3.11", "Python 3.9.18", false);
+        check("python3 >= 3.11", "Python 4.0", true);
+        check("git >= 2.30", "git version 2.39.5 (Apple Git-154)", true);
+        check("git >= 2.30", "git version 2.3.10", false);
+        check("cargo >= 1.70", "cargo 1.95.0 (abc 2026-03-01)", true);
+        check("bash >= 5", "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)", true);
+        check("dash >= 0.5", "present", false);
+        check("dash", "present", true);
+    }
 }

@@ -25,7 +25,7 @@ use domain::{
 use engine::{
     cancel::Canceller,
     completion::Verifier,
-    materialise::{base_spec, materialise, task_limits},
+    materialise::{base_spec, materialise, new_enough, task_limits},
     ports::{
         agent::Agent,
         record::Seal,
@@ -105,7 +105,15 @@ pub async fn bases(
     let unmade = || Err(SandboxFault::Lost("its base was not made".to_owned()));
     wanted
         .into_iter()
-        .map(|(pair, digest)| (pair, made.get(&digest).cloned().unwrap_or_else(unmade)))
+        .map(|(pair, digest)| {
+            let base = made.get(&digest).cloned().unwrap_or_else(unmade);
+            let environment = pair_and_task(release, &pair).map(|(pair, _)| &pair.environment);
+            let base = base.and_then(|base| match environment {
+                Some(environment) => new_enough(&base, environment).map(|()| base),
+                None => Ok(base),
+            });
+            (pair, base)
+        })
         .collect()
 }
 

@@ -17,14 +17,6 @@ pub struct LocalExecutor {
     pub jobs_max: usize,
 }
 
-impl LocalExecutor {
-    /// As many attempts at once as the host's processors carry.
-    pub fn of_host() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { cpus: cores as f64, jobs_max: usize::MAX }
-    }
-}
-
 #[async_trait::async_trait]
 impl Executor for LocalExecutor {
     async fn execute(&self, jobs: &[Job], runner: Arc<dyn Runner>) {

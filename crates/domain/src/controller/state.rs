@@ -94,11 +94,6 @@ impl Controller {
         &self.readings
     }
 
-    /// The latest reading of a check.
-    pub fn latest_reading(&self, check: &CheckId) -> Option<&Reading> {
-        self.latest.get(check)
-    }
-
     /// Hand-offs that were refused.
     pub fn refusals(&self) -> u32 {
         self.refusals.len() as u32

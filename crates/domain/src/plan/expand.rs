@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::{Arm, BenchmarkSide, Configuration, Plan, SessionLimits, SessionSpec};
 use crate::{
+    acceptance::glob::Glob,
     evidence::{Channel, ChannelSet},
     ids::{CheckId, PairId, Repeat, RequirementId, TaskId},
     release::{Expr, Pair, Release, Requirement, Task},
@@ -29,8 +30,7 @@ pub struct PlanRequest {
     pub seed: u64,
     /// Planned repeats of each pair, at least 1.
     pub repeats: u32,
-    /// Patterns of pair ids (`*` any text, `?` any character), any of which suffices; empty means
-    /// all.
+    /// Patterns of pair ids, any of which suffices; empty means all.
     pub pairs: Vec<String>,
     /// The first so many of the pairs that fit; none means all.
     pub limit: Option<u32>,
@@ -192,12 +192,12 @@ const VERIFICATION_LEAST_MS: u64 = 900_000;
 
 fn chosen<'a>(release: &'a Release, request: &PlanRequest) -> Result<Vec<&'a Pair>, PlanError> {
     let limit = request.limit.map_or(usize::MAX, |limit| limit as usize);
+    let patterns: Vec<Glob> = request.pairs.iter().map(|pattern| Glob::new(pattern)).collect();
     let chosen: Vec<&Pair> = release
         .pairs
         .values()
         .filter(|pair| {
-            request.pairs.is_empty()
-                || request.pairs.iter().any(|pattern| fits(pattern, pair.id.as_str()))
+            patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(pair.id.as_str()))
         })
         .take(limit)
         .collect();
@@ -260,38 +260,6 @@ fn names_grant(expr: &Expr) -> bool {
 /// Seconds as whole milliseconds; what is no positive number is 0.
 fn milliseconds(seconds: f64) -> u64 {
     (seconds * 1_000.0 + 0.5) as u64
-}
-
-/// Whether a pattern of `*` and `?` fits the whole text.
-fn fits(pattern: &str, text: &str) -> bool {
-    let mut rest = text.chars();
-    let mut wanted = pattern.chars();
-    loop {
-        match wanted.next() {
-            None => return rest.next().is_none(),
-            Some('*') => {
-                let after = wanted.as_str();
-                loop {
-                    if fits(after, rest.as_str()) {
-                        return true;
-                    }
-                    if rest.next().is_none() {
-                        return false;
-                    }
-                }
-            }
-            Some('?') => {
-                if rest.next().is_none() {
-                    return false;
-                }
-            }
-            Some(letter) => {
-                if rest.next() != Some(letter) {
-                    return false;
-                }
-            }
-        }
-    }
 }
 
 fn count(number: usize, noun: &str) -> String {

@@ -350,11 +350,6 @@ impl CheckKind {
         }
     }
 
-    /// Whether it runs programs in a fork of the state.
-    pub fn is_executing(&self) -> bool {
-        matches!(self, CheckKind::Git { .. } | CheckKind::Test { .. } | CheckKind::Script { .. })
-    }
-
     /// The channels that it needs.
     pub fn channels(&self) -> &'static [Channel] {
         match self {

@@ -44,6 +44,7 @@ fn pairs_stand_in_order_times_repeats() {
     check(&[], None, 2, "attic/1 attic/2 cellar/1 cellar/2 house/1 house/2");
     check(&["*l*"], None, 1, "cellar/1");
     check(&["h?use", "attic"], None, 1, "attic/1 house/1");
+    check(&["{attic,cellar}"], None, 1, "attic/1 cellar/1");
     check(&["hous"], None, 1, "no pair of the release fits hous");
     check(&[], Some(1), 1, "attic/1");
     check(&[], Some(0), 1, "no pair of the release fits (it has none, or the limit is 0)");
