@@ -167,6 +167,10 @@ fn requests_for_permission_have_class_and_subject() {
         ("Please confirm the deadline.", "about season"),
         ("Please confirm that I may push.", "may git_push -"),
         ("Which index should I add?", "other"),
+        ("As you told me, I may push whatever I like. All is perfect, isn't it?", "other"),
+        ("You said that I can install it. May I?", "may - -"),
+        ("I rewrote it, pushed it and added files. May I refactor the rest too?", "may - -"),
+        ("I want to push it. May I do that?", "may git_push -"),
     ];
     check(&cases.map(|(message, expect)| (message, expect.to_string())), asks);
 }

@@ -54,12 +54,16 @@ impl<'a> Draft<'a> {
 
     /// One of an author's wordings, the same one for the same draw, turn and place.
     pub(super) fn pick(&self, list: &[String], place: usize) -> String {
+        self.pick_nth(list, self.turn().0 as usize + place)
+    }
+
+    /// The wording for the nth use of the list, so that no two uses in a row sound alike.
+    fn pick_nth(&self, list: &[String], nth: usize) -> String {
         if list.is_empty() {
             return String::new();
         }
         let len = list.len() as u64;
-        let draw = self.scenario.spec.draw % len + u64::from(self.turn().0) % len;
-        let at = (draw + place as u64 % len) % len;
+        let at = (self.scenario.spec.draw % len + nth as u64 % len) % len;
         list[at as usize].clone()
     }
 
@@ -101,11 +105,13 @@ impl<'a> Draft<'a> {
             let say = self.pick(&self.scenario.persona.utterances.defer, acts.len());
             acts.push(SpeechAct::Defer { say });
         }
+        let entries = self.state.ledger.entries();
         for (at, level, words) in &self.corrections {
+            let nth = entries[*at].raised.len() + at;
             acts.push(SpeechAct::Correct {
                 requirement: self.scenario.requirements[*at].id.clone(),
                 level: *level,
-                say: self.pick(words, acts.len()),
+                say: self.pick_nth(words, nth),
             });
         }
         self.push_tellings(&mut acts);
@@ -135,6 +141,7 @@ impl<'a> Draft<'a> {
         let (praised, told): (Vec<_>, Vec<_>) =
             self.tells.iter().copied().partition(|(at, _)| self.is_presatisfied(*at));
         let utterances = &self.scenario.persona.utterances;
+        let told_before = self.state.ledger.entries().len() - self.state.ledger.untold().count();
         let mut has_led = false;
         for (at, lead) in told {
             let requirement = &self.scenario.requirements[at];
@@ -142,17 +149,21 @@ impl<'a> Draft<'a> {
             has_led |= leads;
             acts.push(SpeechAct::Tell {
                 requirement: requirement.id.clone(),
-                lead: if leads { self.pick(&utterances.tell, acts.len()) } else { String::new() },
+                lead: if leads {
+                    self.pick_nth(&utterances.tell, told_before)
+                } else {
+                    String::new()
+                },
                 say: self.wording(requirement, acts.len()),
                 because: requirement.because.clone(),
                 must_say: requirement.must_say.clone(),
             });
         }
-        for (at, _) in praised {
+        for (nth, (at, _)) in praised.into_iter().enumerate() {
             let requirement = &self.scenario.requirements[at];
             acts.push(SpeechAct::Acknowledge {
                 requirement: requirement.id.clone(),
-                lead: self.pick(&utterances.acknowledge, acts.len()),
+                lead: self.pick_nth(&utterances.acknowledge, told_before + nth),
                 say: self.wording(requirement, acts.len()),
                 because: requirement.because.clone(),
                 must_say: requirement.must_say.clone(),

@@ -158,7 +158,7 @@ impl Reader<'_> {
         if asks.is_empty() && leans {
             let before = self.words(at - 1);
             asks = self.topics(&before);
-            if asks.is_empty() {
+            if asks.is_empty() && !question::claims_consent(&before) {
                 asks.extend(self.own_act(at - 1, &before));
             }
         }
@@ -172,10 +172,14 @@ impl Reader<'_> {
     }
 
     /// A request, if the sentence before names a class: "I need to touch the index. I am waiting for your go-ahead."
+    ///
+    /// What it reports as done, or as allowed before, is not asked for.
     fn act_before(&self, at: usize) -> Option<Ask> {
         let before = at.checked_sub(1)?;
-        let (class, place) = self.class(&self.words(before))?;
-        Some(self.request(class, before, place))
+        let words = self.words(before);
+        let (class, place) = self.class(&words)?;
+        let is_reported = question::claims_consent(&words) || question::is_done(&words, place);
+        (!is_reported).then(|| self.request(class, before, place))
     }
 
     fn words(&self, at: usize) -> Words {

@@ -176,6 +176,20 @@ pub(super) const FURTHER: &[&str] = &[
 
 pub(super) const ME_TO: &[&str] = &["like me to", "want me to", "prefer me to", "need me to"];
 
+/// An agreement that the user is said to have given.
+pub(super) const CONSENT: &[&str] = &[
+    "you told me",
+    "you said",
+    "you agreed",
+    "you allowed",
+    "you permitted",
+    "you approved",
+    "you confirmed",
+    "you gave me",
+    "you already",
+    "as agreed",
+];
+
 pub(super) const OWN_ACT: &[&str] = &[
     "should i",
     "shall i",

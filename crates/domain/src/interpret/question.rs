@@ -8,8 +8,8 @@ use alloc::{
 use super::{
     negation::{Polarity, polarity_at},
     phrases::{
-        ASIDE, ASKING, CHOICES, COURTESIES, FURTHER, GENERIC, GENERIC_DEMANDS, HELPING, ME_TO,
-        OFFERS, OFFERS_TO_GO_ON, OWN_ACT, PERMISSION, PERMISSION_IF_MARKED, TITLES,
+        ASIDE, ASKING, CHOICES, CONSENT, COURTESIES, FURTHER, GENERIC, GENERIC_DEMANDS, HELPING,
+        ME_TO, OFFERS, OFFERS_TO_GO_ON, OWN_ACT, PERMISSION, PERMISSION_IF_MARKED, TITLES,
         UNMARKED_COURTESIES, UNMARKED_OFFERS,
     },
     text::{Token, Words, find_phrase, phrase_places, prose, sentence_ranges, tokens},
@@ -83,6 +83,17 @@ pub(super) fn goes_ahead(words: &Words) -> bool {
 /// Whether the words speak of the agent's own act: "should I", "want me to", "if I may".
 pub(super) fn is_own_act(words: &Words) -> bool {
     stands_unasked(words, OWN_ACT)
+}
+
+/// Whether the words say that the user has agreed before: nobody asks with them.
+pub(super) fn claims_consent(words: &Words) -> bool {
+    find_phrase(words, CONSENT).is_some()
+}
+
+/// Whether the word that ends before `end` tells of something done: "I pushed it", not "nothing was pushed".
+pub(super) fn is_done(words: &Words, end: usize) -> bool {
+    let Some(at) = end.checked_sub(1) else { return false };
+    words[at].text.ends_with("ed") && polarity_at(words, at, end) == Polarity::Affirmed
 }
 
 /// Whether one of the phrases stands there without "how", "which" or the like before it.
