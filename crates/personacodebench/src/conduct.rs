@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -273,15 +273,11 @@ impl Agents {
     ///
     /// # Errors
     /// No such agent, or its script has problems.
-    pub fn new(
-        configuration: &Configuration,
-        release: &LoadedRelease,
-        folder: Option<&Path>,
-    ) -> Result<Self, Failure> {
+    pub fn new(configuration: &Configuration, release: &LoadedRelease) -> Result<Self, Failure> {
         let kind = AgentKind::parse(&configuration.agent);
         refuse_unused(configuration)?;
         let own = match &kind {
-            AgentKind::Script(path) => Some((script(path)?, pair_of(path, folder, release))),
+            AgentKind::Script(path) => Some((script(path)?, pair_of(path, release))),
             AgentKind::Oracle | AgentKind::Eager | AgentKind::Nop => None,
         };
         let mut oracles = BTreeMap::new();
@@ -372,14 +368,16 @@ fn script(path: &Path) -> Result<Script, Failure> {
         .map_err(|problems| Failure::input(crate::releases::shown(&problems)))
 }
 
-/// The pair in whose folder a script lies: oracle and saboteur scripts start from the task's solution.
-fn pair_of(path: &Path, folder: Option<&Path>, release: &LoadedRelease) -> Option<PairId> {
-    let pairs: PathBuf = folder?.join("pairs").canonicalize().ok()?;
-    let inside = path.canonicalize().ok()?;
-    let name =
-        inside.strip_prefix(pairs).ok()?.components().next()?.as_os_str().to_str()?.to_owned();
-    let id = PairId::new(name);
-    release.release.pairs.contains_key(&id).then_some(id)
+/// The pair that a script belongs to: oracle and saboteur scripts start from the task's solution. A script belongs to
+/// a pair if the release has the same file in that place, so that a resume decides as the run did.
+fn pair_of(path: &Path, release: &LoadedRelease) -> Option<PairId> {
+    let path = path.canonicalize().ok()?;
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    let at = parts.iter().rposition(|part| *part == "pairs")?;
+    let id = PairId::new(*parts.get(at + 1)?);
+    let own = release.tree.bytes(&parts[at..].join("/"))?;
+    let is_same = std::fs::read(&path).is_ok_and(|bytes| bytes == own);
+    (is_same && release.release.pairs.contains_key(&id)).then_some(id)
 }
 
 /// Gives each session its ports.

@@ -1,6 +1,6 @@
 //! `pcb resume`: finishes what is missing as new attempts.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use clap::Args;
 use store::reader::{GroupReader, RunReader};
@@ -14,7 +14,6 @@ use crate::{
     failure::Failure,
     host::{Host, LOCAL},
     options::JOBS_MAX,
-    releases,
 };
 
 /// Arguments of `pcb resume`.
@@ -43,15 +42,13 @@ async fn resume(args: &ResumeArgs, runs: Vec<RunReader>) -> Result<ExitCode, Fai
         resumable(run, first)?;
     }
     let loaded = first.release().map_err(read_failure)?;
-    let folder = releases::folder(loaded.release.id.as_str()).ok();
     let host = Host::probe().await?;
     let jobs = args.jobs.unwrap_or(first.plan.side.jobs);
     let pairs = runs.iter().flat_map(|run| &run.plan.specs).map(|spec| &spec.pair);
     let bases = conduct::bases(&loaded, pairs, &host, jobs).await;
     let mut with_agents = Vec::new();
     for run in runs {
-        let agents =
-            Agents::new(&run.plan.configuration, &loaded, folder.as_deref().map(Path::new))?;
+        let agents = Agents::new(&run.plan.configuration, &loaded)?;
         with_agents.push((run, Arc::new(agents)));
     }
     finish(with_agents, &loaded, &host, &bases, jobs, args.json).await

@@ -132,19 +132,14 @@ pub enum BudgetArg {
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let options = RunOptions::resolve(args)?;
     let loaded = releases::open_clean(&options.release)?;
-    let folder = releases::folder(&options.release)?;
-    runtime()?.block_on(start(&options, &loaded, &folder))
+    runtime()?.block_on(start(&options, &loaded))
 }
 
-async fn start(
-    options: &RunOptions,
-    loaded: &LoadedRelease,
-    folder: &Path,
-) -> Result<ExitCode, Failure> {
+async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode, Failure> {
     let host = Host::probe().await?;
     let mut plans = Vec::new();
     for configuration in &options.configurations {
-        let agents = Agents::new(configuration, loaded, Some(folder))?;
+        let agents = Agents::new(configuration, loaded)?;
         let channels = host.channels().union(&agents.channels()).copied().collect();
         let plan = plan(options, configuration, loaded, channels)?;
         plans.push((plan, Arc::new(agents)));

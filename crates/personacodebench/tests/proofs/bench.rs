@@ -43,7 +43,7 @@ pub struct Running {
     child: Child,
     stdout: JoinHandle<String>,
     stderr: JoinHandle<String>,
-    first_line: std::sync::mpsc::Receiver<String>,
+    lines: std::sync::mpsc::Receiver<String>,
 }
 
 impl Bench {
@@ -105,10 +105,7 @@ impl Bench {
         arguments.extend(agents.iter().flat_map(|agent| ["--agent", agent]));
         arguments.extend(more);
         let done = self.expect(0, &arguments);
-        PathBuf::from(done.stderr.lines().next().expect("the group's folder"))
-            .as_path()
-            .to_owned()
-            .pipe(|path| self.path().join(path))
+        self.path().join(done.stderr.lines().next().expect("the group's folder"))
     }
 
     /// The report of folders as data.
@@ -137,14 +134,6 @@ impl Bench {
     }
 }
 
-trait Pipe: Sized {
-    fn pipe<T>(self, then: impl FnOnce(Self) -> T) -> T {
-        then(self)
-    }
-}
-
-impl<T> Pipe for T {}
-
 impl Running {
     /// Starts a command in a process group of its own.
     pub fn start(mut command: Command) -> Self {
@@ -152,7 +141,7 @@ impl Running {
         let mut child = command.spawn().expect("the binary starts");
         let mut out = child.stdout.take().expect("a pipe");
         let err = child.stderr.take().expect("a pipe");
-        let (sender, first_line) = std::sync::mpsc::channel();
+        let (sender, lines) = std::sync::mpsc::channel();
         let stdout = thread::spawn(move || {
             let mut bytes = Vec::new();
             let _ = out.read_to_end(&mut bytes);
@@ -168,7 +157,7 @@ impl Running {
             }
             all
         });
-        Self { child, stdout, stderr, first_line }
+        Self { child, stdout, stderr, lines }
     }
 
     /// Waits until a line on standard error holds a text; false if the command ended before.
@@ -176,7 +165,7 @@ impl Running {
         let deadline = Instant::now() + COMMAND_MAX;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.first_line.recv_timeout(left) {
+            match self.lines.recv_timeout(left) {
                 Ok(line) if line.contains(text) => return true,
                 Ok(_) => {}
                 Err(_) => return false,

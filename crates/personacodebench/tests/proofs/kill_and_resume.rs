@@ -10,7 +10,7 @@ use std::{
 
 use nix::sys::signal::Signal;
 
-use crate::bench::{Bench, Running, files_below};
+use crate::bench::{Bench, Running, files_below, is_hash};
 
 /// Draws delays; the same seed gives the same ones.
 struct Draw(u64);
@@ -55,6 +55,26 @@ fn a_starter_pair_survives_kills() {
     ];
     let killed = survives(&bench, &arguments, 4, 3, 6_000, &|_| "joint pass");
     assert!(killed >= 1, "no kill hit a run that was not done");
+}
+
+/// A saboteur starts from the task's solution, in a release of its own too, and after a resume too.
+#[test]
+fn a_resume_runs_the_same_agent() {
+    let bench = Bench::new();
+    let release = bench.copy_of("tiny", "mine");
+    let script = release.join("pairs/caretaker--greet/saboteurs/usage_note.toml");
+    let script = script.to_str().expect("a plain path");
+    let arguments = ["run", "mine", "--agent", script, "--repeats", "2", "--out", "out"];
+    let running = Running::start(bench.command(&arguments));
+    assert!(running.says("out/"), "the run did not start");
+    running.signal_group(Signal::SIGKILL);
+    running.wait();
+    let group = newest(&bench.out());
+    bench.expect(0, &["resume", group.to_str().expect("a plain path")]);
+    let report = bench.report(&[&group]);
+    let row = &report["rows"][0];
+    assert_eq!(row["completion"]["count"], 2, "{row}");
+    assert_eq!(row["personalization"]["count"], 0, "{row}");
 }
 
 /// Starts, kills and resumes so often, then resumes to the end; answers how many kills hit.
@@ -111,13 +131,10 @@ fn scored_once(bench: &Bench, group: &Path, class: &dyn Fn(&str) -> &'static str
         assert_eq!(seen.len() as u64, row["census"]["assigned"].as_u64().expect("a count"));
         assert!(seen.values().all(|count| *count == 1), "{agent}: {seen:?}");
     }
-    for file in files_below(group) {
-        assert!(
-            !file.contains("/blobs/")
-                || crate::bench::is_hash(&file[file.len() - 64..])
-                || file.contains("/."),
-            "{file}"
-        );
+    // A payload is whole under its hash, or a hidden remainder that no reader looks at.
+    for file in files_below(group).iter().filter(|file| file.contains("/blobs/")) {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        assert!(is_hash(name) || name.starts_with('.'), "{file}");
     }
 }
 
