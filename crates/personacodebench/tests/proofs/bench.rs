@@ -125,11 +125,12 @@ impl Bench {
         path
     }
 
-    /// A copy of a bundled release below the folder.
+    /// An unlocked copy of a bundled release below the folder.
     pub fn copy_of(&self, release: &str, name: &str) -> PathBuf {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../releases").join(release);
         let to = self.path().join(name);
         copy_tree(&from, &to);
+        let _ = fs::remove_file(to.join("release.lock"));
         to
     }
 }
