@@ -20,7 +20,7 @@ use domain::{
     plan::{AttemptState, Configuration, UserKind, Work, WorkKind, remaining},
     release::{Pair, Script, Task},
     result::up_to_seal,
-    session::{Entry, Scenario},
+    session::{Answer, Entry, Event, Scenario},
 };
 use engine::{
     cancel::Canceller,
@@ -152,11 +152,7 @@ async fn verify_again(conduct: &Conduct<'_>, work: &[Work]) -> Result<(), Failur
                 == (&work.spec.pair, work.spec.repeat, work.attempt)
         });
         let Some(found) = found else { continue };
-        let (Some(log), Some(seal)) =
-            (found.log().map_err(read_failure)?, found.seal().map_err(read_failure)?)
-        else {
-            continue;
-        };
+        let Some(log) = found.log().map_err(read_failure)? else { continue };
         let entries: Vec<Entry> = log.entries().collect::<Result<_, _>>().map_err(read_failure)?;
         let Some(sealed) = up_to_seal(&entries) else { continue };
         let nth = found.regrades().map_err(read_failure)?.len() as u32 + 1;
@@ -168,6 +164,15 @@ async fn verify_again(conduct: &Conduct<'_>, work: &[Work]) -> Result<(), Failur
                 conduct.live.say(&format!("a grading of {} cannot be written: {why}", found.pair));
                 continue;
             }
+        };
+        let seal = match digest_of(sealed).map(|digest| found.seal_of(digest)) {
+            Some(Ok(Some(seal))) => seal,
+            Some(Err(error)) => {
+                let why = shown(&error);
+                conduct.live.say(&format!("{} cannot be graded from its seal: {why}", found.pair));
+                continue;
+            }
+            Some(Ok(None)) | None => continue,
         };
         let wardrobe = Wardrobe::of(conduct);
         let agent = conduct.agents.agent(&found.pair).map_err(Failure::input)?;
@@ -182,6 +187,14 @@ async fn verify_again(conduct: &Conduct<'_>, work: &[Work]) -> Result<(), Failur
         }
     }
     Ok(())
+}
+
+/// The digest of the seal with which the entries end.
+fn digest_of(sealed: &[Entry]) -> Option<&Hash> {
+    match &sealed.last()?.event {
+        Event::Answered(_, Answer::Sealed { digest, .. }) => Some(digest),
+        _ => None,
+    }
 }
 
 fn is_unrecorded(outcome: &RunOutcome) -> bool {

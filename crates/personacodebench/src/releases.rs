@@ -49,8 +49,39 @@ pub fn shown(problems: &Problems) -> String {
     closed(each.collect(), problems.len())
 }
 
+/// What the lints say of a release.
+pub struct Findings {
+    /// All of it, as text.
+    pub text: String,
+    /// Whether some of it keeps the release from being locked.
+    pub has_error: bool,
+}
+
+/// Asks every lint, those of the typed release and those of its files; none if there is nothing to mend.
+pub fn findings(loaded: &LoadedRelease) -> Option<Findings> {
+    let (notes, files) = (lint(&loaded.release), loaded.file_notes());
+    if notes.is_empty() && files.is_empty() {
+        return None;
+    }
+    let mut severities =
+        notes.iter().map(|note| note.severity).chain(files.iter().map(|note| note.severity));
+    let has_error = severities.any(|severity| severity == Severity::Error);
+    let of_files = files.into_iter().map(|note| {
+        let (file, message, remedy) = (note.file, note.message, note.remedy);
+        let problem = Problem { file, spot: None, message, remedy };
+        render(&problem, None, note.severity == Severity::Error)
+    });
+    let each: Vec<String> = rendered(loaded, &notes).into_iter().chain(of_files).collect();
+    let count = each.len();
+    Some(Findings { text: closed(each, count), has_error })
+}
+
 /// Lint notes as text, in the same shape.
-pub fn shown_notes(loaded: &LoadedRelease, notes: &[Note]) -> String {
+fn shown_notes(loaded: &LoadedRelease, notes: &[Note]) -> String {
+    closed(rendered(loaded, notes), notes.len())
+}
+
+fn rendered(loaded: &LoadedRelease, notes: &[Note]) -> Vec<String> {
     let each = notes.iter().map(|note| {
         let place = loaded.locate(&note.path);
         let source =
@@ -63,7 +94,7 @@ pub fn shown_notes(loaded: &LoadedRelease, notes: &[Note]) -> String {
         };
         render(&problem, source, note.severity == Severity::Error)
     });
-    closed(each.collect(), notes.len())
+    each.collect()
 }
 
 fn closed(each: Vec<String>, count: usize) -> String {
@@ -111,5 +142,43 @@ fn place(problem: &Problem) -> String {
     match &problem.spot {
         Some(spot) => format!("{}:{}:{}", problem.file, spot.line, spot.column),
         None => problem.file.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).expect("a folder");
+        for entry in fs::read_dir(from).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let target = to.join(path.file_name().expect("a name"));
+            if path.is_dir() { copy(&path, &target) } else { drop(fs::copy(&path, &target)) }
+        }
+    }
+
+    #[test]
+    fn files_are_looked_at_too() {
+        let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../releases/tiny");
+        let folder = tempfile::tempdir().expect("a folder");
+        copy(&bundled, folder.path());
+        let found = |folder: &Path| {
+            let loaded = open_release_with(folder, LockUse::Ignore).expect("a release");
+            findings(&loaded).map(|found| (found.has_error, found.text))
+        };
+        assert_eq!(found(folder.path()), None);
+
+        // The reference solution lies open in the agent's folder.
+        let solution = folder.path().join("tasks/greet/solution/solve.sh");
+        let plain = fs::read_to_string(&solution).expect("a script");
+        let longer = format!("{plain}echo one\necho two\necho three\necho four\necho five\n");
+        fs::write(&solution, &longer).expect("a script");
+        fs::write(folder.path().join("tasks/greet/environment/files/note.sh"), longer)
+            .expect("a file");
+        let (has_error, text) = found(folder.path()).expect("findings");
+        assert!(has_error && text.contains("tasks/greet/solution/solve.sh"), "{text}");
     }
 }

@@ -11,7 +11,7 @@ use report::{
     context::{GroupContext, RunView, group},
     render,
 };
-use store::{derived, reader::RunReader};
+use store::{derived, reader::RunReader, run::HostRecord};
 
 use crate::{
     arguments::Format,
@@ -49,6 +49,7 @@ impl Tables {
                 plan: &run.plan,
                 protocol: run.record.protocol,
                 shortfalls: run.record.host.shortfalls.clone(),
+                environment: environment(&run.record.host),
                 results,
                 score,
             })
@@ -128,4 +129,10 @@ fn scored_of(run: &RunReader, results: &[SessionResult]) -> Vec<SessionResult> {
             scored(&own).cloned()
         })
         .collect()
+}
+
+/// What rows must share to be compared.
+fn environment(host: &HostRecord) -> String {
+    let who = if host.is_root { "root" } else { "an ordinary user" };
+    format!("{who}, {} processors, {:?} MB", host.cpus, host.memory_mb)
 }

@@ -72,6 +72,16 @@ pub enum ReadError {
         /// Why.
         source: Problems,
     },
+    /// A seal is not the one that the log names.
+    #[error("{file} has hash {found}, the log names {logged}")]
+    OtherSeal {
+        /// The seal's file.
+        file: PathBuf,
+        /// Hash of what is there.
+        found: Hash,
+        /// Hash in the log.
+        logged: Hash,
+    },
     /// A pair's id cannot name a folder.
     #[error("{file}: `{pair}` cannot be a pair's id")]
     UnfitName {
@@ -243,6 +253,17 @@ impl AttemptFound {
         let Some(bytes) = read_if_there(&file)? else { return Ok(None) };
         let seal = v1::read_record(&bytes, v1::Seal::into_domain);
         seal.map(Some).map_err(|source| format_error(&file, 1, source))
+    }
+
+    /// The same, proved to be what the log names by `digest`.
+    pub fn seal_of(&self, digest: &Hash) -> Result<Option<Seal>, ReadError> {
+        let file = self.layout.seal();
+        let Some(bytes) = read_if_there(&file)? else { return Ok(None) };
+        let found = hash_of(&bytes);
+        if found != *digest {
+            return Err(ReadError::OtherSeal { file, found, logged: digest.clone() });
+        }
+        self.seal()
     }
 
     /// What was written when the log was closed; none if the writer died before.

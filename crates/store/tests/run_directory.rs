@@ -13,7 +13,8 @@ use std::{
 
 use domain::{
     fault::Ending,
-    ids::{Attempt, CommandId, PairId, Turn},
+    ids::{Attempt, CommandId, Hash, PairId, Turn},
+    release::Release,
     result::{Class, Load, RequirementResult, SessionResult},
     session::{Answer, Command, CompletionOutcome, CompletionReport, Entry, Event, Observation},
     verdict::{Outcome, Verdict},
@@ -77,7 +78,8 @@ fn a_run_comes_back_as_it_was_written() {
     assert_eq!(reader.record, samples::record());
     assert_eq!(reader.plan, samples::plan(release.release.digest.clone()));
     let kept = reader.release().unwrap();
-    assert_eq!(kept.release, release.release);
+    // Whether it was locked is what the plan says.
+    assert_eq!(kept.release, Release { locked: reader.plan.locked, ..release.release });
     assert_eq!(kept.tree, release.tree);
     assert_eq!(kept.tasks, release.tasks);
     assert_eq!(kept.pairs, release.pairs);
@@ -140,6 +142,9 @@ fn payloads_and_seal_come_back() {
     let hash = session.put_seal(&seal).unwrap();
     assert_eq!(attempt.seal().unwrap(), Some(seal));
     assert_eq!(payloads.bytes(&hash).unwrap(), fs::read(attempt.layout.seal()).unwrap());
+    assert!(attempt.seal_of(&hash).unwrap().is_some());
+    let other = attempt.seal_of(&Hash::new("0")).unwrap_err().to_string();
+    assert!(other.contains("the log names 0"), "{other}");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! `pcb lock`: a digest over all files of a release.
 
 use clap::Args;
-use domain::release::lint::{Severity, lint};
 use store::release_files::{LockUse, open_release_with};
 
 use crate::{exit_code::ExitCode, failure::Failure, releases};
@@ -35,12 +34,11 @@ pub fn run(args: &LockArgs) -> Result<ExitCode, Failure> {
     }
     let loaded = open_release_with(&folder, LockUse::Ignore)
         .map_err(|problems| Failure::input(releases::shown(&problems)))?;
-    let notes = lint(&loaded.release);
-    if !notes.is_empty() {
-        eprintln!("{}", releases::shown_notes(&loaded, &notes));
-    }
-    if notes.iter().any(|note| note.severity == Severity::Error) {
-        return Ok(ExitCode::Findings);
+    if let Some(findings) = releases::findings(&loaded) {
+        eprintln!("{}", findings.text);
+        if findings.has_error {
+            return Ok(ExitCode::Findings);
+        }
     }
     loaded
         .lock

@@ -45,6 +45,12 @@ pub struct HeaderContext {
     pub repeats: u32,
     /// What the host could not enforce.
     pub shortfalls: Vec<String>,
+    /// Class of the environment: root or not, processors, memory. Only compared.
+    #[serde(skip)]
+    pub environment: String,
+    /// Agent time of every pair in seconds, where it was set by hand. Only compared.
+    #[serde(skip)]
+    pub interaction_limit_sec: Option<u64>,
 }
 
 /// One run.
@@ -237,6 +243,8 @@ pub struct RunView<'a> {
     pub protocol: u32,
     /// What the host could not enforce.
     pub shortfalls: Vec<String>,
+    /// Class of the environment, in words.
+    pub environment: String,
     /// The scored attempts.
     pub results: &'a [SessionResult],
     /// Their fold.
@@ -268,17 +276,21 @@ impl GroupContext {
 }
 
 impl HeaderContext {
-    fn fields(&self, other: &Self) -> [(String, String, String); 7] {
+    fn fields(&self, other: &Self) -> [(String, String, String); 10] {
         let pair = |name: &str, a: &dyn ToString, b: &dyn ToString| {
             (name.to_owned(), a.to_string(), b.to_string())
         };
+        let shown = |header: &Self| format!("{:?}", header.interaction_limit_sec);
         [
             pair("release digest", &self.digest, &other.digest),
+            pair("lock", &self.locked, &other.locked),
             pair("protocol", &self.protocol, &other.protocol),
             pair("arm", &self.arm, &other.arm),
             pair("sandbox", &self.sandbox, &other.sandbox),
+            pair("environment class", &self.environment, &other.environment),
             pair("user", &self.user, &other.user),
             pair("budget", &self.budget_multiplier, &other.budget_multiplier),
+            pair("interaction limit", &shown(self), &shown(other)),
             pair(
                 "assignments",
                 &(self.pairs, self.repeats).shown(),
@@ -360,6 +372,8 @@ fn header(run: &RunView<'_>) -> HeaderContext {
         pairs: pairs.len(),
         repeats: plan.repeats,
         shortfalls: run.shortfalls.clone(),
+        environment: run.environment.clone(),
+        interaction_limit_sec: run.plan.side.interaction_limit_sec,
     }
 }
 
