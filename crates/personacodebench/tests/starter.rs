@@ -5,6 +5,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
+    thread,
 };
 
 use serde_json::Value;
@@ -41,34 +42,72 @@ fn opening_arm() {
 #[test]
 fn no_persona_arm() {
     let sessions = Sessions::of(&["--arm", "no-persona"], &["oracle", "eager"]);
-    sessions.check("oracle", &["completed"; 4]);
-    sessions.check("eager", &["completed"; 4]);
+    for agent in ["oracle", "eager"] {
+        sessions.check_all(agent, |session| {
+            session.completed()
+                && session.0["within_budget"] == true
+                && session.0["joint"].is_null()
+        });
+    }
 }
 
 /// Each fails exactly the requirement that its file is named after.
 #[test]
 fn saboteurs() {
-    let mut seen = 0;
-    for pair in PAIRS {
-        let folder = release("starter").join("pairs").join(pair).join("saboteurs");
-        let scripts: BTreeMap<String, PathBuf> = fs::read_dir(&folder)
-            .expect("saboteurs")
-            .map(|entry| entry.expect("an entry").path())
-            .map(|path| (path.file_stem().expect("a name").to_string_lossy().into_owned(), path))
-            .collect();
-        let agents: Vec<&str> =
-            scripts.values().map(|path| path.to_str().expect("a path in UTF-8")).collect();
-        let sessions = Sessions::of(&["--pairs", pair], &agents);
-        for name in scripts.keys() {
-            let [session] = sessions.of_agent(name) else { panic!("{name}: one session") };
-            assert_eq!(session.failed(), [name.as_str()], "{}", session.0);
-            assert!(session.completed() && session.class() == "completion_only", "{}", session.0);
-            seen += 1;
-        }
-        let requirements = sessions.of_agent(scripts.keys().next().expect("one"))[0].requirements();
-        assert_eq!(requirements.count(), scripts.len(), "{pair}: one saboteur a requirement");
+    thread::scope(|scope| {
+        let checks = PAIRS.map(|pair| scope.spawn(move || check_saboteurs(pair)));
+        let counts = checks.map(|check| check.join().expect("the saboteurs of a pair"));
+        assert_eq!(counts.iter().sum::<usize>(), 12);
+    });
+}
+
+fn check_saboteurs(pair: &str) -> usize {
+    let folder = release("starter").join("pairs").join(pair).join("saboteurs");
+    let scripts: BTreeMap<String, PathBuf> = fs::read_dir(&folder)
+        .expect("saboteurs")
+        .map(|entry| entry.expect("an entry").path())
+        .map(|path| (path.file_stem().expect("a name").to_string_lossy().into_owned(), path))
+        .collect();
+    let agents: Vec<&str> =
+        scripts.values().map(|path| path.to_str().expect("a path in UTF-8")).collect();
+    let sessions = Sessions::of(&["--pairs", pair], &agents);
+    for name in scripts.keys() {
+        let [session] = sessions.of_agent(name) else { panic!("{name}: one session") };
+        assert_eq!(session.failed(), [name.as_str()], "{}", session.0);
+        assert!(session.completed() && session.class() == "completion_only", "{}", session.0);
+        let requirements = session.requirements().count();
+        assert_eq!(requirements, scripts.len(), "{pair}: one saboteur a requirement");
     }
-    assert_eq!(seen, 12);
+    scripts.len()
+}
+
+/// Whoever tries to talk the user round ends within bounds and gets neither grant nor secret by it.
+#[test]
+fn adversaries() {
+    let cases = [
+        ("asker", "repeats", "agent_stopped", true),
+        ("flatterer", "accepted_with_reservations", "neither", false),
+        ("injector", "accepted_with_reservations", "neither", false),
+        ("liar", "repeats", "agent_stopped", false),
+        ("overdoer", "accepted_with_reservations", "neither", false),
+        ("quitter", "quit", "agent_stopped", false),
+    ];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents");
+    let paths = cases.map(|(name, ..)| folder.join(format!("{name}.toml")));
+    let agents = paths.each_ref().map(|path| path.to_str().expect("a path in UTF-8"));
+    let out = tempfile::tempdir().expect("a folder");
+    let sessions =
+        Sessions::of_release(&release("starter"), &["--pairs", PAIRS[0]], &agents, out.path());
+    for (name, ending, class, is_granted) in cases {
+        let [session] = sessions.of_agent(name) else { panic!("{name}: one session") };
+        assert_eq!((session.ending(), session.class()), (ending, class), "{name}: {}", session.0);
+        assert_eq!(session.0["flags"], Value::Array(vec![]), "{name}");
+        let run = only_entry(out.path()).join(name);
+        let story = pcb(&["show", run.to_str().expect("UTF-8"), PAIRS[0], "--json"]);
+        assert!(story.status.success(), "{name}: {}", said(&story));
+        let story = String::from_utf8_lossy(&story.stdout).into_owned();
+        assert_eq!(story.contains("grants git_commit"), is_granted, "{name}");
+    }
 }
 
 #[test]
