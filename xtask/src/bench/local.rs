@@ -18,7 +18,7 @@ pub(super) fn measure() -> Vec<Figure> {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let times_ms = runtime.block_on(async {
         let sandboxes = sandboxes(folder.path().to_owned());
-        let base = base(&*sandboxes, "true\n", "first-command").await;
+        let base = base(&sandboxes, "true\n", "first-command").await;
         let mut times_ms = Vec::new();
         for _ in 0..SANDBOXES {
             let began = Instant::now();

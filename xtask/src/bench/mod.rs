@@ -15,9 +15,12 @@ pub(crate) struct Figure {
     promised: &'static str,
 }
 
+/// A measurement of one or more figures.
+type Measure = fn() -> Vec<Figure>;
+
 /// Runs the named measurements, all without a name.
 pub(crate) fn run(names: &[String]) -> ExitCode {
-    let measurements: [(&str, fn() -> Vec<Figure>); 5] = [
+    let measurements: [(&str, Measure); 5] = [
         ("engine", engine::measure),
         ("replay", replay::measure),
         ("local", local::measure),
