@@ -7,7 +7,9 @@ use domain::{
         ActionClass, AfterTelling, Area, Binds, Condition, Expr, Feedback, FeedbackLevel,
         IfPresatisfied, IfPreviolated, Latest, Pass, Requirement, Tell,
     },
-    wording::{GuardInput, Rejection, SESSION_NOTE, assents, guard, review, template},
+    wording::{
+        GuardInput, Rejection, SESSION_NOTE, assents, guard, review, review_template, template,
+    },
 };
 use proptest::prelude::*;
 
@@ -466,6 +468,28 @@ fn a_guard_hides_what_is_not_public() {
         assert!(!guard.has_grant);
     }
     assert!(guard_of(&plan_of("grant")).has_grant);
+}
+
+/// The short way for a template finds what the whole review finds of hidden terms.
+#[test]
+fn a_template_is_searched_for_what_is_hidden() {
+    for (say, public, agent, is_sent) in [
+        ("Keep it small.", "", "", true),
+        ("The aquarium stays closed.", "", "", false),
+        ("All aquariums stay closed.", "", "", false),
+        ("The aquarium stays closed.", "There is an aquarium.", "", true),
+        ("The aquarium stays closed.", "", "I saw an aquarium.", true),
+    ] {
+        let mut plan = plan_of("nudge");
+        plan.acts = vec![SpeechAct::Continue { say: say.to_owned() }];
+        let hidden = requirement("closed", "Keep the fish in.", &["aquarium"]);
+        let input =
+            GuardInput { hidden: &[&hidden], public: &[public], agent: &[agent], plan: &plan };
+        let text = template(&plan);
+        let whole = review(&text, &plan, &guard(&input));
+        let short = review_template(&text, &input);
+        assert_eq!((whole.is_empty(), &short), (is_sent, &whole), "{say}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     acceptance::{Look, Reading},
-    controller::{DialogueLine, TurnPlan, WordingGuard, hands_off},
+    controller::{DialogueLine, TurnPlan, hands_off},
     evidence::Missing,
     fault::{Ending, Flag},
     ids::{CheckId, CommandId, TopicId},
@@ -109,7 +109,11 @@ impl Session {
     /// A wording is sent if the pure review has nothing against it.
     fn review(&mut self, text: &str, by: Wordsmith) {
         let Phase::Wording { plan, nth, .. } = &self.phase else { return };
-        let rejections = wording::review(text, plan, &self.guard(plan));
+        let known = self.known(plan);
+        let rejections = match text == wording::template(plan) {
+            true => wording::review_template(text, &known.input(plan)),
+            false => wording::review(text, plan, &wording::guard(&known.input(plan))),
+        };
         if rejections.is_empty() {
             if *nth > USER_TRIES {
                 self.counts.template_fallbacks += 1;
@@ -330,8 +334,8 @@ impl Session {
         }
     }
 
-    /// What the message must not convey: everything that is hidden and stays hidden with it.
-    pub(super) fn guard(&self, plan: &TurnPlan) -> WordingGuard {
+    /// What is hidden and stays hidden with the message, and what is public by now.
+    fn known(&self, plan: &TurnPlan) -> Known<'_> {
         let scenario = &self.scenario;
         let (told, untold): (Vec<&Requirement>, Vec<&Requirement>) = scenario
             .requirements
@@ -350,7 +354,19 @@ impl Session {
                 DialogueLine::Agent(text) => agent.push(text.as_str()),
             }
         }
-        let input = GuardInput { hidden: &hidden, public: &public, agent: &agent, plan };
-        wording::guard(&input)
+        Known { hidden, public, agent }
+    }
+}
+
+/// What a guard is built from, but for the plan.
+struct Known<'a> {
+    hidden: Vec<&'a Requirement>,
+    public: Vec<&'a str>,
+    agent: Vec<&'a str>,
+}
+
+impl Known<'_> {
+    fn input<'a>(&'a self, plan: &'a TurnPlan) -> GuardInput<'a> {
+        GuardInput { hidden: &self.hidden, public: &self.public, agent: &self.agent, plan }
     }
 }

@@ -6,10 +6,7 @@ use alloc::{string::String, sync::Arc, vec::Vec};
 use super::{Command, CompletionReport, Phase, Scenario, Session};
 use crate::{
     acceptance::{Look, ReadingHistory},
-    controller::{
-        Controller, DialogueLine, Grant, Ledger, TurnKind, TurnPlan, TurnRecord, Voice,
-        WordingGuard,
-    },
+    controller::{Controller, DialogueLine, Grant, Ledger, TurnKind, TurnPlan, TurnRecord, Voice},
     fault::{Ending, Flag},
     ids::{CommandId, Hash, Turn},
     result::Load,
@@ -96,14 +93,6 @@ impl Session {
     pub fn plan(&self) -> Option<&TurnPlan> {
         match &self.phase {
             Phase::Wording { plan, .. } | Phase::Working { plan, .. } => Some(plan),
-            _ => None,
-        }
-    }
-
-    /// What the message that is being worded must not convey; no port ever receives it.
-    pub fn wording_guard(&self) -> Option<WordingGuard> {
-        match &self.phase {
-            Phase::Wording { plan, .. } => Some(self.guard(plan)),
             _ => None,
         }
     }

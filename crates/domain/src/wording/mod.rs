@@ -15,5 +15,5 @@ pub use guard::{GuardInput, guard};
 pub use literal::literals;
 pub use note::SESSION_NOTE;
 pub use rejection::Rejection;
-pub use review::review;
+pub use review::{review, review_template};
 pub use template::template;

@@ -10,7 +10,7 @@ use super::{
     Rejection,
     assent::{Tone, assents_beyond},
     frame::{breaks_frame, counts_what_remains, flips_role},
-    guard::{says_something, wordings},
+    guard::{GuardInput, says_something, wordings},
     language::speaks,
     literal::literals,
     template::{fence_length, template},
@@ -51,6 +51,26 @@ pub fn review(text: &str, plan: &TurnPlan, guard: &WordingGuard) -> Vec<Rejectio
     says.tone(guard, &mut found);
     let mut seen = BTreeSet::new();
     found.retain(|rejection| seen.insert(rejection.clone()));
+    found
+}
+
+/// The same for a text that is the template of its plan to the letter. What the author wrote for this very plan is no
+/// fault, so only the terms that requirements hide are looked for, and what is public only where one is found.
+pub fn review_template(text: &str, input: &GuardInput<'_>) -> Vec<Rejection> {
+    let Some(spoken) = take_statement(text, input.plan) else {
+        return [Rejection::StatementChanged].into();
+    };
+    let here = tokens(&spoken);
+    let mut found = Vec::new();
+    for term in input.hidden.iter().flat_map(|requirement| &requirement.hide) {
+        let Some(at) = find_term_in(&here, term) else { continue };
+        let mut known = input.public.iter().chain(input.agent);
+        let said = Rejection::SaysTooMuch(spoken[at].to_string());
+        if !known.any(|text| find_term_in(&tokens(text), term).is_some()) && !found.contains(&said)
+        {
+            found.push(said);
+        }
+    }
     found
 }
 
