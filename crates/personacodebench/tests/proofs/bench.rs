@@ -225,8 +225,9 @@ pub fn copy_tree(from: &Path, to: &Path) {
 pub fn files_below(folder: &Path) -> BTreeSet<String> {
     fn walk(root: &Path, folder: &Path, found: &mut BTreeSet<String>) {
         for entry in fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
+            let entry = entry.expect("an entry");
+            let path = entry.path();
+            if entry.file_type().expect("a type").is_dir() {
                 walk(root, &path, found);
             } else {
                 let below = path.strip_prefix(root).expect("below the root");
