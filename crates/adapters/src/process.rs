@@ -2,6 +2,8 @@
 //! supervisor of a sandbox. Nothing of the harness's environment is passed on but what is named here.
 
 use std::{
+    collections::BTreeMap,
+    ffi::OsString,
     io,
     os::{
         fd::{AsRawFd, OwnedFd, RawFd},
@@ -12,8 +14,11 @@ use std::{
     time::Duration,
 };
 
+/// Variables of the host by their names, read by whoever starts this program's work.
+pub type Variables = BTreeMap<String, OsString>;
+
 /// Variables that host programs need to find their own installation.
-const PASSED_ON: [&str; 6] =
+pub const PASSED_ON: [&str; 6] =
     ["PATH", "HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "CARGO_HOME", "LD_LIBRARY_PATH"];
 
 /// What a host program printed.
@@ -27,18 +32,18 @@ pub struct Output {
     pub stderr: String,
 }
 
-/// Runs a host program to its end without input.
+/// Runs a host program to its end without input and with these variables alone.
 ///
 /// # Errors
 /// The program cannot be started, or is not done in time (then it is killed).
-pub async fn output(program: &Path, arguments: &[&str], timeout: Duration) -> io::Result<Output> {
+pub async fn output(
+    program: &Path,
+    arguments: &[&str],
+    variables: &Variables,
+    timeout: Duration,
+) -> io::Result<Output> {
     let mut command = tokio::process::Command::new(program);
-    command.args(arguments).env_clear().stdin(Stdio::null()).kill_on_drop(true);
-    for name in PASSED_ON {
-        if let Some(value) = std::env::var_os(name) {
-            command.env(name, value);
-        }
-    }
+    command.args(arguments).env_clear().envs(variables).stdin(Stdio::null()).kill_on_drop(true);
     let output = tokio::time::timeout(timeout, command.output())
         .await
         .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;

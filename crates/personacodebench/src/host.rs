@@ -33,6 +33,7 @@ impl Host {
                 state.display()
             ))
         })?;
+        let sandboxes = sandboxes.finding_toolchains_by(options::toolchain_variables());
         let capabilities = sandboxes
             .capabilities()
             .await

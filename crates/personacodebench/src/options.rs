@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use adapters::process::{PASSED_ON, Variables};
 use clap::ValueEnum;
 use domain::{
     ids::AgentName,
@@ -155,6 +156,12 @@ pub fn state_folder() -> Result<PathBuf, OptionsError> {
         .or_else(|| variable("XDG_STATE_HOME").map(|folder| folder.join("personacodebench")))
         .or_else(|| variable("HOME").map(|home| home.join(".local/state/personacodebench")))
         .ok_or(OptionsError::NoStateFolder)
+}
+
+/// Variables by which toolchains of the host are found.
+pub fn toolchain_variables() -> Variables {
+    let set = PASSED_ON.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
+    set.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Width of the terminal on standard output, if it is one and says so.

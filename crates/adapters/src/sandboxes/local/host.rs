@@ -15,6 +15,8 @@ use engine::ports::sandbox::{
 };
 use tokio::{sync::OnceCell, task::spawn_blocking};
 
+use crate::process::Variables;
+
 use super::{
     cgroups::{Cgroup, Hierarchy},
     connection::{Beginning, Connection},
@@ -39,6 +41,7 @@ pub struct LocalSandboxes {
     capabilities: OnceCell<Result<Capabilities, SandboxFault>>,
     /// Bases being made, so that equal ones are made once.
     making: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    variables: Variables,
 }
 
 /// What it takes to make a sandbox.
@@ -63,7 +66,15 @@ impl LocalSandboxes {
             is_root: nix::unistd::geteuid().is_root(),
         };
         let (maker, making) = (Arc::new(maker), Mutex::default());
-        Ok(Self { maker, capabilities: OnceCell::new(), making })
+        let variables = Variables::new();
+        Ok(Self { maker, capabilities: OnceCell::new(), making, variables })
+    }
+
+    /// Variables by which toolchains of the host are found, see [`crate::process::PASSED_ON`]; none reaches a
+    /// sandbox.
+    pub fn finding_toolchains_by(mut self, variables: Variables) -> Self {
+        self.variables = variables;
+        self
     }
 
     /// Tries everything once in a sandbox that is thrown away.
@@ -127,7 +138,7 @@ impl LocalSandboxes {
 
     /// Makes a base and gives it its name.
     async fn make(&self, spec: &BaseSpec) -> Result<(), SandboxFault> {
-        let toolchains = toolchains::find(&spec.toolchains).await?;
+        let toolchains = toolchains::find(&spec.toolchains, &self.variables).await?;
         let digest = spec.digest.as_str();
         let made = self.new_base(digest, spec.env.clone(), &spec.workdir, toolchains).await?;
         let base = Arc::new(made);

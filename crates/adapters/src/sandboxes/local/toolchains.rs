@@ -10,7 +10,7 @@ use std::{
 use engine::ports::sandbox::SandboxFault;
 use serde::{Deserialize, Serialize};
 
-use crate::process;
+use crate::process::{self, Variables};
 
 /// Where the sandbox looks for programs, toolchains aside.
 pub(super) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -30,13 +30,16 @@ pub(super) struct Toolchains {
 }
 
 /// Finds every declared program, or says which one is missing and what to install.
-pub(super) async fn find(declared: &[String]) -> Result<Toolchains, SandboxFault> {
+pub(super) async fn find(
+    declared: &[String],
+    variables: &Variables,
+) -> Result<Toolchains, SandboxFault> {
     let mut found = Toolchains::default();
     let mut missing = Vec::new();
     for name in declared {
         let place = match name.as_str() {
-            "cargo" | "rustc" | "rust" => find_rust(name, &mut found).await,
-            _ => find_program(name, &mut found).await,
+            "cargo" | "rustc" | "rust" => find_rust(name, variables, &mut found).await,
+            _ => find_program(name, variables, &mut found).await,
         };
         missing.extend(place.err());
     }
@@ -44,17 +47,22 @@ pub(super) async fn find(declared: &[String]) -> Result<Toolchains, SandboxFault
 }
 
 /// The toolchain of `rustc`, whose installation lies in a home that stays invisible.
-async fn find_rust(name: &str, found: &mut Toolchains) -> Result<(), String> {
+async fn find_rust(
+    name: &str,
+    variables: &Variables,
+    found: &mut Toolchains,
+) -> Result<(), String> {
     let install = || format!("`{name}` is needed: install Rust, for instance with rustup");
     let rustc = Path::new("rustc");
-    let sysroot = process::output(rustc, &["--print", "sysroot"], QUESTION_TIMEOUT).await;
+    let sysroot =
+        process::output(rustc, &["--print", "sysroot"], variables, QUESTION_TIMEOUT).await;
     let sysroot = sysroot.ok().filter(|output| output.is_success).ok_or_else(install)?;
     let sysroot = PathBuf::from(sysroot.stdout.trim());
     let program = sysroot.join("bin").join(if name == "rust" { "rustc" } else { name });
     if !program.is_file() {
         return Err(install());
     }
-    found.versions.insert(name.to_owned(), version(&program).await);
+    found.versions.insert(name.to_owned(), version(&program, variables).await);
     if sysroot.starts_with("/usr") {
         return Ok(());
     }
@@ -64,20 +72,25 @@ async fn find_rust(name: &str, found: &mut Toolchains) -> Result<(), String> {
     Ok(())
 }
 
-async fn find_program(name: &str, found: &mut Toolchains) -> Result<(), String> {
+async fn find_program(
+    name: &str,
+    variables: &Variables,
+    found: &mut Toolchains,
+) -> Result<(), String> {
     let places = SYSTEM_PATH.split(':').map(|directory| Path::new(directory).join(name));
     let Some(program) = places.into_iter().find(|place| place.is_file()) else {
         return Err(format!(
             "`{name}` is needed: install it under /usr (one in a home is not seen)"
         ));
     };
-    found.versions.insert(name.to_owned(), version(&program).await);
+    found.versions.insert(name.to_owned(), version(&program, variables).await);
     Ok(())
 }
 
 /// The first line that a program prints when asked for its version.
-async fn version(program: &Path) -> String {
-    let printed = match process::output(program, &["--version"], QUESTION_TIMEOUT).await {
+async fn version(program: &Path, variables: &Variables) -> String {
+    let printed = match process::output(program, &["--version"], variables, QUESTION_TIMEOUT).await
+    {
         Ok(output) if output.is_success => output.stdout + &output.stderr,
         // Some programs, `dash` among them, have no such option.
         Ok(_) | Err(_) => String::new(),
