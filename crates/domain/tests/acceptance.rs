@@ -313,6 +313,13 @@ fn a_grant_covers_its_scope_alone() {
         ("/app/a.txt", "/app/a.txt"),
         ("a.txt", "/app/a.txt"),
         ("*.csv", "/app/data/x.csv"),
+        ("requests pytest", "pip install requests"),
+        ("pip install requests", "python3 -m pip install -q requests==2.31"),
+        ("requests", "pip install --target vendor requests"),
+        ("build", "rm -rf /app/build/"),
+        ("*.pyc", "find . -name *.pyc -delete"),
+        ("example.org", "curl -o page https://example.org/page"),
+        ("npm", "npm install"),
     ] {
         assert!(covers(scope, subject), "{scope} should cover {subject}");
     }
@@ -322,6 +329,15 @@ fn a_grant_covers_its_scope_alone() {
         ("the package", "pip install x"),
         ("migrations/**", "/app/src/a.py"),
         ("a.txt", "/app/ba.txt"),
+        ("requests", "pip install requests evil"),
+        ("pip install requests", "pip install evil"),
+        ("requests", "uv pip install --system requests evil"),
+        ("requests", "pip install requests -r evil.txt"),
+        ("jq", "apt-get install -y jq evil"),
+        ("build", "rm -rf build dist"),
+        ("*.pyc", "find . -delete"),
+        ("example.org", "curl https://example.org https://evil.org"),
+        ("requests", "npm install"),
     ] {
         assert!(!covers(scope, subject), "{scope} should not cover {subject}");
     }

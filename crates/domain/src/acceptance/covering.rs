@@ -3,7 +3,8 @@
 use alloc::{string::String, vec::Vec};
 
 use super::{
-    Occurrence, Truth, Window, glob::Glob, history::Events, order::CLOCKS_AGREE_WITHIN_MS,
+    Occurrence, Truth, Window, checks::operands, glob::Glob, history::Events,
+    order::CLOCKS_AGREE_WITHIN_MS,
 };
 use crate::{controller::Grant, release::ActionClass};
 
@@ -51,20 +52,41 @@ fn is_live(grant: &Grant, act: &Occurrence) -> bool {
     let in_turns = act.turn >= grant.from && act.turn.0 < dies_after(grant);
     // The agent may act as soon as the message reaches it, a moment before its delivery is stamped.
     let is_given = act.time.latest_ms.saturating_add(CLOCKS_AGREE_WITHIN_MS) >= grant.given_ms;
-    let in_scope =
-        grant.scope.is_empty() || grant.scope.iter().any(|scope| covers(scope, &act.subject));
+    let in_scope = grant.scope.is_empty() || covers(&grant.scope, &act.subject);
     in_turns && is_given && in_scope
 }
 
-/// Whether a scope, a path with or without wildcards or a thing named in words, covers what was acted on.
-pub(crate) fn covers(scope: &str, subject: &str) -> bool {
-    let subjects: Vec<String> = names(subject).collect();
-    let mut named = names(scope).filter(|name| !FILLERS.contains(&name.as_str())).peekable();
-    named.peek().is_some()
-        && named.all(|name| {
-            let glob = Glob::new(&name);
-            subjects.iter().any(|other| glob.matches_tail(other) || is_version_of(&name, other))
-        })
+/// Whether a scope, paths with or without wildcards or things named in words, covers what was acted on: each thing
+/// that the act names is to stand in it. An act that names nothing is covered if it is itself named.
+pub(crate) fn covers(scope: &[String], subject: &str) -> bool {
+    let operands = operands(subject);
+    if operands.is_empty() {
+        let subjects: Vec<String> = names(subject).collect();
+        return scope.iter().any(|one| {
+            let mut named = things(one).peekable();
+            named.peek().is_some()
+                && named.all(|name| subjects.iter().any(|other| is_meant(&name, other)))
+        });
+    }
+    let named: Vec<String> = scope.iter().flat_map(|one| things(one)).collect();
+    operands.iter().all(|operand| {
+        // `.` is a place that no words name.
+        let operand = names(operand).next();
+        operand.is_some_and(|operand| named.iter().any(|name| is_meant(name, &operand)))
+    })
+}
+
+fn is_meant(name: &str, other: &str) -> bool {
+    let glob = Glob::new(name);
+    glob.matches_tail(other.trim_end_matches('/'))
+        || is_version_of(name, other)
+        || host_of(other).is_some_and(|host| host == name)
+}
+
+/// The host of a URL without user and port.
+fn host_of(url: &str) -> Option<&str> {
+    let place = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
+    place.rsplit('@').next()?.split(':').next()
 }
 
 /// Words that name no thing when an agent asks for one.
@@ -97,6 +119,10 @@ fn is_version_of(name: &str, other: &str) -> bool {
     other
         .strip_prefix(name)
         .is_some_and(|rest| rest.starts_with(['=', '<', '>', '~', '!', '[', '@', ';']))
+}
+
+fn things(scope: &str) -> impl Iterator<Item = String> {
+    names(scope).filter(|name| !FILLERS.contains(&name.as_str()))
 }
 
 fn names(text: &str) -> impl Iterator<Item = String> {

@@ -31,6 +31,7 @@ pub(super) fn grant(
         PermissionAnswer::Granted { uses, turns } => {
             let scope = match scope {
                 Some(scope) if !scope.is_empty() => scope.clone(),
+                _ if !names_its_object(class) => vec![],
                 _ => subject.into_iter().cloned().collect(),
             };
             Grant { class, scope, from, uses, turns, given_ms }
@@ -38,6 +39,25 @@ pub(super) fn grant(
         PermissionAnswer::Allowed | PermissionAnswer::Refused => {
             Grant { class, scope: vec![], from, uses: u32::MAX, turns: u32::MAX, given_ms }
         }
+    }
+}
+
+/// Whether an act of the class names what it is done to, so that the words of who asked can be compared with it.
+/// A commit, a push or a start says nothing of the kind on its command line.
+fn names_its_object(class: ActionClass) -> bool {
+    match class {
+        ActionClass::Install
+        | ActionClass::Network
+        | ActionClass::Write
+        | ActionClass::Delete
+        | ActionClass::Schema => true,
+        ActionClass::GitCommit
+        | ActionClass::GitPush
+        | ActionClass::GitHistory
+        | ActionClass::Publish
+        | ActionClass::Service
+        | ActionClass::Privileged
+        | ActionClass::Spend => false,
     }
 }
 
@@ -81,9 +101,8 @@ pub(super) fn covering(
     grants.iter().enumerate().position(|(at, grant)| {
         let is_live = grant.from <= turn && turn.0 - grant.from.0 < grant.turns;
         let has_uses = spent.get(at).copied().unwrap_or(0) < grant.uses;
-        let in_scope = grant.scope.is_empty()
-            || subject
-                .is_some_and(|subject| grant.scope.iter().any(|scope| covers(scope, subject)));
+        let in_scope =
+            grant.scope.is_empty() || subject.is_some_and(|subject| covers(&grant.scope, subject));
         grant.class == class && is_live && has_uses && in_scope
     })
 }

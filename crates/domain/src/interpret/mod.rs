@@ -219,30 +219,37 @@ impl Reader<'_> {
     fn named(&self, at: usize) -> Option<String> {
         let sentence = &self.message[self.ranges[at].clone()];
         let spans = text::code_spans(sentence).into_iter().chain(text::quotations(sentence));
-        let mut named = spans.map(|span| sentence[span].trim()).filter(|name| !name.is_empty());
+        let named: Vec<&str> =
+            spans.map(|span| sentence[span].trim()).filter(|name| !name.is_empty()).collect();
         let path = || {
             sentence
                 .split_whitespace()
                 .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/'))
                 .find(|word| is_path(word))
         };
-        named.next().or_else(path).map(ToString::to_string)
+        if named.is_empty() { path().map(ToString::to_string) } else { Some(named.join(" ")) }
     }
 
-    /// The words behind the class's words up to the end of the phrase, articles aside.
+    /// The words behind the class's words up to the end of the phrase, articles aside; a list is one object.
     fn object(&self, at: usize, behind: usize) -> Option<String> {
         let words = self.words(at);
-        let object: Vec<&str> = words
-            .iter()
-            .enumerate()
-            .skip(behind)
-            .take_while(|(_, word)| {
-                word.before == text::Break::None && !STOPS.contains(&word.text.as_str())
-            })
-            .map(|(_, word)| word.text.as_str())
-            .filter(|word| !matches!(*word, "a" | "an" | "the" | "this" | "that" | "it" | "your"))
-            .take(6)
-            .collect();
+        let mut object: Vec<&str> = Vec::new();
+        for word in words.iter().skip(behind) {
+            let text = word.text.as_str();
+            let is_joined = !object.is_empty() && text == "and";
+            let goes_on = match word.before {
+                text::Break::None => true,
+                text::Break::Comma => !object.is_empty(),
+                text::Break::Clause | text::Break::Sentence => false,
+            };
+            if !goes_on || (STOPS.contains(&text) && !is_joined) || object.len() == 6 {
+                break;
+            }
+            let is_article = matches!(text, "a" | "an" | "the" | "this" | "that" | "it" | "your");
+            if !is_joined && !is_article {
+                object.push(text);
+            }
+        }
         (!object.is_empty()).then(|| object.join(" "))
     }
 }

@@ -120,6 +120,22 @@ fn grants_live_from_their_message_on() {
 }
 
 #[test]
+fn what_an_act_does_not_name_is_no_scope() {
+    for (class, question, scope) in [
+        ("install", "May I install `jq` and `yq`?", vec!["jq yq"]),
+        ("install", "May I install jq, yq and fx for the report?", vec!["jq yq fx"]),
+        ("git_commit", "May I git_commit the release notes?", vec![]),
+        ("git_push", "May I git_push the branch?", vec![]),
+        ("git_history", "May I git_history the two commits?", vec![]),
+    ] {
+        let turns = format!("agent: {question}\nuser: grant({class})\nagent: Which colour?");
+        let played = check(&format!("grants {class}\nneed a"), &turns);
+        let [grant] = played.session.grants() else { panic!("one grant for {question}") };
+        assert_eq!(grant.scope, scope, "{question}");
+    }
+}
+
+#[test]
 fn acting_in_the_turn_of_the_request_is_not_covered() {
     let scenario = "grants install\nneed a when=opening class=install pass=granted:install:e1";
     let played = check(

@@ -1,6 +1,6 @@
 //! The one table of ready-made kinds of programs, kept by the tool because authors' own patterns are evadable.
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 
 use Act::{Any, Bare, Flag, Target, Verb};
 
@@ -52,6 +52,28 @@ pub(super) fn only_starts_others(invocation: &Invocation<'_>) -> bool {
                             tox nox coverage";
     invocation.names.iter().any(|name| words(STARTERS).any(|starter| starter == name))
         || invocation.script.is_some_and(is_test_script)
+}
+
+/// What an act names: packages, addresses, paths. None if it names nothing, or if nobody knows how to read it.
+///
+/// The subject is a path, or a command line whose words are apart by spaces.
+pub(in crate::acceptance) fn operands(subject: &str) -> Vec<String> {
+    let argv: Vec<String> = subject.split_whitespace().map(String::from).collect();
+    let Some(invocation) = Invocation::of_words(&argv) else { return Vec::new() };
+    let is_act = |rule: &Rule, name: &str| {
+        words(rule.programs).any(|program| program == name) && rule.act.fits(name, invocation.args)
+    };
+    let rules = || [INSTALLS, DOWNLOADS, DELETES, MIGRATES].into_iter().flatten();
+    let found = invocation
+        .names
+        .iter()
+        .find_map(|name| rules().find(|rule| is_act(rule, name)).map(|rule| (name.as_str(), rule)));
+    let Some((program, rule)) = found else {
+        return if argv.len() == 1 { argv } else { Vec::new() };
+    };
+    let own = VALUED_OF_ACTS.iter().find(|(of, _)| words(of).any(|name| name == program));
+    let given = named(program, own.map_or("", |(_, options)| options), invocation.args);
+    rule.act.operands(program, given).into_iter().map(String::from).collect()
 }
 
 /// Programs, by their plain names apart by spaces, and what they must be told to do.
@@ -407,7 +429,56 @@ const VALUED: &[(&str, &str)] = &[
     ("jj", "-R --repository --config"),
 ];
 
+/// Options of acts whose value says how or where to and not what.
+const VALUED_OF_ACTS: &[(&str, &str)] = &[
+    (
+        "pip uv",
+        "-t --target --prefix --root --src -i --index-url --extra-index-url -f --find-links -c --constraint \
+         --platform --python-version --implementation --abi --upgrade-strategy --progress-bar",
+    ),
+    (
+        "curl",
+        "-o --output -H --header -X --request -d --data -u --user -A --user-agent -m --max-time",
+    ),
+    ("wget", "-O --output-document -P --directory-prefix -o --output-file -U --user-agent"),
+    ("cargo", "--version --vers --features -F --root --target --index --registry --profile -j"),
+    ("gem", "-v --version -i --install-dir -n --bindir --source -s"),
+    ("git", "-b --branch -o --origin --depth -j --jobs --filter"),
+    ("apk", "-p --root -X --repository -t --virtual"),
+    ("conda mamba micromamba", "-c --channel -n --name -p --prefix"),
+];
+
 impl Act {
+    /// What follows the verb.
+    fn operands<'a>(&self, program: &str, given: Vec<&'a str>) -> Vec<&'a str> {
+        // `find` looks below its first words for what its filters name, which is what it acts on.
+        if program == "find" {
+            let is_filter = |word: &&str| word.contains(['*', '?', '.']) && word.len() > 2;
+            let filtered: Vec<&str> = given.iter().copied().skip(1).filter(is_filter).collect();
+            return if filtered.is_empty() { given } else { filtered };
+        }
+        // Of what is fetched only the address is named by others; a file that it goes to is not.
+        let addresses: Vec<&str> =
+            given.iter().copied().filter(|word| word.contains("://")).collect();
+        if !addresses.is_empty() && matches!(program, "git" | "curl" | "wget") {
+            return addresses;
+        }
+        let verb = match self {
+            Act::Verb(verbs) => words(verbs)
+                .filter(|verb| {
+                    let mut given = given.iter();
+                    verb.split('+').all(|word| given.next().is_some_and(|arg| fits_word(word, arg)))
+                })
+                .map(|verb| verb.split('+').count())
+                .max()
+                .unwrap_or(0),
+            Act::Any | Act::Bare | Act::Flag(_) => 0,
+            // A target stands anywhere and is what is done.
+            Act::Target(_) => return Vec::new(),
+        };
+        given.into_iter().skip(verb).collect()
+    }
+
     fn fits(&self, program: &str, args: &[String]) -> bool {
         match self {
             Act::Any => true,
@@ -452,6 +523,22 @@ fn fits_flag(flag: &str, arg: &str) -> bool {
     }
     arg.strip_prefix('-')
         .is_some_and(|cluster| !cluster.starts_with('-') && cluster.contains(letters))
+}
+
+/// The same without the values of further options.
+fn named<'a>(program: &str, valued: &str, args: &'a [String]) -> Vec<&'a str> {
+    let is_value =
+        |at: usize| at > 0 && valued.split_ascii_whitespace().any(|option| option == args[at - 1]);
+    let own: Vec<&str> = positionals(program, args).collect();
+    let mut named = own.into_iter().peekable();
+    let mut kept = Vec::new();
+    for (at, arg) in args.iter().enumerate() {
+        let Some(word) = named.next_if(|word| core::ptr::eq(*word, arg.as_str())) else { continue };
+        if !is_value(at) {
+            kept.push(word);
+        }
+    }
+    kept
 }
 
 /// Arguments that are neither options nor values of options that stand apart from them.

@@ -30,7 +30,7 @@ impl<'a> Invocation<'a> {
         if !by_file.is_empty() && by_file != names[0] {
             names.push(by_file);
         }
-        Self::read(process, names)
+        Self::read(&process.argv, names)
     }
 
     /// For what satisfies: a program of the system is what its file says, whatever it calls itself
@@ -40,11 +40,16 @@ impl<'a> Invocation<'a> {
         if !is_of_system(&process.program) || is_passing_on(&by_file) {
             return Self::of(process);
         }
-        Self::read(process, vec![by_file])
+        Self::read(&process.argv, vec![by_file])
     }
 
-    fn read(process: &'a ProcessEvent, mut names: Vec<String>) -> Option<Self> {
-        let (first, mut args) = process.argv.split_first()?;
+    /// By the argument vector alone.
+    pub(super) fn of_words(argv: &'a [String]) -> Option<Self> {
+        Self::read(argv, vec![plain_name(argv.first()?)])
+    }
+
+    fn read(argv: &'a [String], mut names: Vec<String>) -> Option<Self> {
+        let (first, mut args) = argv.split_first()?;
         let mut script = is_script_path(first).then_some(first.as_str());
         // A multi-call program or the loader starts what its first argument names.
         while names.iter().any(|name| is_passing_on(name)) {

@@ -11,6 +11,7 @@ mod metric;
 mod net;
 mod reach;
 
+pub(super) use exec_kinds::operands;
 pub use reach::Reach;
 
 use alloc::string::String;
