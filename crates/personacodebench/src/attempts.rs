@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use domain::{
+    fault::{Ending, Flag},
     plan::{AttemptRecord, AttemptState, SessionSpec},
     release::Release,
     result::{SessionResult, fold, up_to_seal},
-    session::{Divergence, Entry, Scenario, replay},
+    session::{Command, Divergence, Entry, Event, Observation, Scenario, replay},
 };
 use store::reader::{AttemptFound, AttemptLog, ReadError, RunReader, Standing};
 
@@ -59,7 +60,7 @@ pub struct Attempt {
     pub result: Option<SessionResult>,
     /// Whether its end state was sealed.
     pub sealed: bool,
-    /// Later gradings.
+    /// Later gradings that settled something; one that was killed or stopped did not.
     pub regrades: u32,
     is_regraded: bool,
 }
@@ -72,12 +73,18 @@ impl Attempt {
         let scenario = Arc::new(scenario(run, release, &found, log.as_ref())?);
         let entries = entries(log.as_ref())?;
         let sealed = up_to_seal(&entries).is_some();
-        let gradings = found.regrades().map_err(read_failure)?;
-        let regrades = u32::try_from(gradings.len()).unwrap_or(u32::MAX);
-        let regraded = match gradings.last() {
-            Some(last) => graded_anew(&entries, last)?,
-            None => None,
-        };
+        let mut regrades = 0;
+        let mut regraded = None;
+        for grading in found.regrades().map_err(read_failure)? {
+            let after = self::entries(Some(&grading))?;
+            match up_to_seal(&entries).filter(|_| has_own_end(&after)) {
+                Some(before) => {
+                    regrades += 1;
+                    regraded = Some(before.iter().cloned().chain(after).collect());
+                }
+                None => regrades += u32::from(is_refusal(&after)),
+            }
+        }
         let is_regraded = regraded.is_some();
         let entries = regraded.unwrap_or(entries);
         let result = (standing != Standing::Running || is_regraded)
@@ -117,14 +124,34 @@ fn entries(log: Option<&AttemptLog>) -> Result<Vec<Entry>, Failure> {
     log.entries().collect::<Result<_, _>>().map_err(read_failure)
 }
 
-/// The attempt's entries up to its seal, then those of the grading; none if the grading did not come to its end.
-fn graded_anew(entries: &[Entry], grading: &AttemptLog) -> Result<Option<Vec<Entry>>, Failure> {
-    use domain::session::{Command, Event};
-    let Some(before) = up_to_seal(entries) else { return Ok(None) };
-    let after = self::entries(Some(grading))?;
-    let has_end =
-        after.iter().any(|entry| matches!(entry.event, Event::Decided(_, Command::End(_))));
-    Ok(has_end.then(|| before.iter().cloned().chain(after).collect()))
+/// The entry of a grading that cannot be made: the first and only one of its log, so that it is not tried again.
+pub fn refusal(sealed: &[Entry], why: &str) -> Entry {
+    let last = sealed.last();
+    Entry {
+        seq: last.map_or(1, |entry| entry.seq + 1),
+        elapsed_ms: last.map_or(0, |entry| entry.elapsed_ms),
+        event: Event::Observed(Observation::Flagged {
+            flag: Flag::VerificationIncomplete,
+            detail: why.to_owned(),
+        }),
+    }
+}
+
+fn is_refusal(grading: &[Entry]) -> bool {
+    let first = grading.first().map(|entry| &entry.event);
+    matches!(
+        first,
+        Some(Event::Observed(Observation::Flagged { flag: Flag::VerificationIncomplete, .. }))
+    )
+}
+
+/// Whether a grading came to an end that is not merely the operator's.
+fn has_own_end(grading: &[Entry]) -> bool {
+    let mut endings = grading.iter().filter_map(|entry| match &entry.event {
+        Event::Decided(_, Command::End(ending)) => Some(*ending),
+        _ => None,
+    });
+    endings.next().is_some_and(|ending| ending != Ending::OperatorAbort)
 }
 
 /// A run that cannot be read.

@@ -28,7 +28,7 @@ use engine::{
     materialise::{base_spec, materialise, new_enough, task_limits},
     ports::{
         agent::Agent,
-        record::Seal,
+        record::{Record as _, Seal},
         sandbox::{Base, FileEntry, FileNode, SandboxFault},
         watch::{SessionKey, Watch},
     },
@@ -38,7 +38,7 @@ use engine::{
 };
 use report::live::Live;
 use store::{
-    reader::RunReader,
+    reader::{AttemptFound, RunReader},
     release_files::{LoadedRelease, TreeFile, read_script},
     run::AttemptHead,
     utc,
@@ -46,7 +46,7 @@ use store::{
 };
 
 use crate::{
-    attempts::{Attempts, read_failure},
+    attempts::{Attempts, read_failure, refusal},
     failure::Failure,
     host::Host,
     record::{Kept, Recorder},
@@ -130,10 +130,12 @@ pub async fn conduct(conduct: &Conduct<'_>) -> Result<(), Failure> {
         }
         verify_again(conduct, &work).await?;
         let outcomes = round(conduct, work).await?;
-        // Only what ended on the record with a fault is tried again at once.
+        // Only what ended on the record with a fault, or cannot be graded, is tried again at once.
         let again = Attempts::read(conduct.run, &conduct.release.release)?;
-        let is_settled = again.records.iter().all(|record| {
-            !matches!(record.state, AttemptState::Ended { remedy, .. } if remedy.is_rerun())
+        let is_settled = again.records.iter().all(|record| match record.state {
+            AttemptState::Ended { remedy, .. } => !remedy.is_rerun(),
+            AttemptState::Lost => record.regrades == 0,
+            AttemptState::Running => true,
         });
         if is_settled || outcomes.iter().any(is_unrecorded) {
             return Ok(());
@@ -145,8 +147,10 @@ pub async fn conduct(conduct: &Conduct<'_>) -> Result<(), Failure> {
 /// Repeats the verification of attempts that were sealed; the agent is not run again. An attempt that cannot be
 /// graded from its seal gets a grading that says so, and is run anew by the next round.
 async fn verify_again(conduct: &Conduct<'_>, work: &[Work]) -> Result<(), Failure> {
-    let writer = RunWriter::resume(conduct.run.layout().root());
     for work in work.iter().filter(|work| work.kind == WorkKind::Verify) {
+        if conduct.canceller.listen().is_cancelled() {
+            return Ok(());
+        }
         let found = conduct.run.attempts().map_err(read_failure)?.into_iter().find(|found| {
             (&found.pair, found.repeat, found.attempt)
                 == (&work.spec.pair, work.spec.repeat, work.attempt)
@@ -155,38 +159,51 @@ async fn verify_again(conduct: &Conduct<'_>, work: &[Work]) -> Result<(), Failur
         let Some(log) = found.log().map_err(read_failure)? else { continue };
         let entries: Vec<Entry> = log.entries().collect::<Result<_, _>>().map_err(read_failure)?;
         let Some(sealed) = up_to_seal(&entries) else { continue };
-        let nth = found.regrades().map_err(read_failure)?.len() as u32 + 1;
-        let setup = assignment(conduct, work, log.head.user)?.setup;
-        let session = match writer.open_regrade(&log.head, nth) {
-            Ok(session) => session,
+        let wardrobe = Wardrobe::of(conduct);
+        let recorder = match wardrobe.writer.open_regrade(&log.head) {
+            Ok(session) => Recorder::new(session),
             Err(error) => {
                 let why = shown(&error);
                 conduct.live.say(&format!("a grading of {} cannot be written: {why}", found.pair));
                 continue;
             }
         };
-        let seal = match digest_of(sealed).map(|digest| found.seal_of(digest)) {
-            Some(Ok(Some(seal))) => seal,
-            Some(Err(error)) => {
-                let why = shown(&error);
-                conduct.live.say(&format!("{} cannot be graded from its seal: {why}", found.pair));
-                continue;
+        let recorder = Arc::new(recorder);
+        let user = log.head.user;
+        if let Err(why) = verify(conduct, work, user, &found, sealed, recorder.clone()).await? {
+            conduct.live.say(&format!("{} cannot be graded from its seal: {why}", found.pair));
+            if let Err(error) = recorder.append(&refusal(sealed, &why)) {
+                conduct.live.say(&format!("that cannot be written: {error}"));
             }
-            Some(Ok(None)) | None => continue,
-        };
-        let wardrobe = Wardrobe::of(conduct);
-        let agent = conduct.agents.agent(&found.pair).map_err(Failure::input)?;
-        let ports = wardrobe.ports(agent, Recorder::new(session));
-        let past = Past {
-            entries: sealed,
-            seal: Seal { base: seal.base, manifest: seal.manifest, unkept: seal.unkept },
-            archive: &Kept(conduct.run.payloads()),
-        };
-        if let Err(error) = regrade(setup, ports, past, conduct.canceller.listen()).await {
-            conduct.live.say(&format!("{} cannot be graded from its seal: {error}", found.pair));
         }
     }
     Ok(())
+}
+
+/// One verification again, or why there can be none.
+async fn verify(
+    conduct: &Conduct<'_>,
+    work: &Work,
+    user: UserKind,
+    found: &AttemptFound,
+    sealed: &[Entry],
+    recorder: Arc<Recorder>,
+) -> Result<Result<(), String>, Failure> {
+    let setup = assignment(conduct, work, user)?.setup;
+    let seal = match digest_of(sealed).map(|digest| found.seal_of(digest)) {
+        Some(Ok(Some(seal))) => seal,
+        Some(Err(error)) => return Ok(Err(shown(&error))),
+        Some(Ok(None)) | None => return Ok(Err("its seal is gone".to_owned())),
+    };
+    let agent = conduct.agents.agent(&found.pair).map_err(Failure::input)?;
+    let ports = Wardrobe::of(conduct).ports(agent, recorder);
+    let past = Past {
+        entries: sealed,
+        seal: Seal { base: seal.base, manifest: seal.manifest, unkept: seal.unkept },
+        archive: &Kept(conduct.run.payloads()),
+    };
+    let graded = regrade(setup, ports, past, conduct.canceller.listen()).await;
+    Ok(graded.map(drop).map_err(|error| error.to_string()))
 }
 
 /// The digest of the seal with which the entries end.
@@ -415,7 +432,7 @@ impl Outfitter for Wardrobe {
             started_utc: utc::text(SystemTime::now()),
         };
         let writer = self.writer.open_attempt(&head).map_err(|error| shown(&error))?;
-        Ok(self.ports(agent, Recorder::new(writer)))
+        Ok(self.ports(agent, Arc::new(Recorder::new(writer))))
     }
 }
 
@@ -431,14 +448,14 @@ impl Wardrobe {
         }
     }
 
-    fn ports(&self, agent: Arc<dyn Agent>, recorder: Recorder) -> SessionPorts {
+    fn ports(&self, agent: Arc<dyn Agent>, recorder: Arc<Recorder>) -> SessionPorts {
         SessionPorts {
             sandboxes: self.sandboxes.clone(),
             agent,
             user: Arc::new(TemplateUser),
             checks: Arc::new(SandboxChecks),
             clock: Arc::new(RealClock::begin()),
-            record: Arc::new(recorder),
+            record: recorder,
             watch: Arc::new(Watcher { live: self.live.clone(), label: self.label.clone() }),
         }
     }

@@ -149,19 +149,8 @@ impl RunLayout {
     /// The attempts of a repeat that have a folder, in order.
     pub fn attempts(&self, pair: &PairId, repeat: Repeat) -> io::Result<Vec<Attempt>> {
         let folder = self.sessions().join(pair.as_str()).join(format!("{REPEAT}{repeat}"));
-        let listed = match fs::read_dir(folder) {
-            Ok(listed) => listed,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let mut found = Vec::new();
-        for entry in listed {
-            let name = entry?.file_name();
-            let number = name.to_str().and_then(|name| name.strip_prefix(ATTEMPT)?.parse().ok());
-            found.extend(number.map(Attempt));
-        }
-        found.sort_unstable();
-        Ok(found)
+        let found = numbered(&folder, ATTEMPT, "")?;
+        Ok(found.into_iter().map(Attempt).collect())
     }
 }
 
@@ -193,7 +182,12 @@ impl AttemptLayout {
 
     /// The log of the nth later grading, from 1.
     pub fn regrade(&self, nth: u32) -> PathBuf {
-        self.root.join(format!("regrade-{nth}.jsonl"))
+        self.root.join(format!("{REGRADE}{nth}{LOG_ENDING}"))
+    }
+
+    /// The numbers of later gradings that have a file, in order; there may be gaps.
+    pub fn regrades(&self) -> io::Result<Vec<u32>> {
+        numbered(&self.root, REGRADE, LOG_ENDING)
     }
 
     /// The agent's own files, opaque to the harness.
@@ -207,5 +201,23 @@ pub(crate) fn is_folder_name(id: &str) -> bool {
     !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\\', '\0'])
 }
 
+/// The numbers in the names of a folder that begin and end so, in order; none if there is no folder.
+fn numbered(folder: &Path, start: &str, end: &str) -> io::Result<Vec<u32>> {
+    let listed = match fs::read_dir(folder) {
+        Ok(listed) => listed,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let number = |name: &str| name.strip_prefix(start)?.strip_suffix(end)?.parse::<u32>().ok();
+    let mut found = Vec::new();
+    for entry in listed {
+        found.extend(entry?.file_name().to_str().and_then(number));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
 const REPEAT: &str = "repeat-";
 const ATTEMPT: &str = "attempt-";
+const REGRADE: &str = "regrade-";
+const LOG_ENDING: &str = ".jsonl";

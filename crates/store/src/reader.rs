@@ -223,13 +223,12 @@ impl AttemptFound {
         AttemptLog::open(&self.layout.log())
     }
 
-    /// The logs of later gradings, in order.
+    /// The logs of later gradings, in order, without those whose writer died before the head was whole.
     pub fn regrades(&self) -> Result<Vec<AttemptLog>, ReadError> {
-        let mut logs = Vec::new();
-        while let Some(log) = AttemptLog::open(&self.layout.regrade(logs.len() as u32 + 1))? {
-            logs.push(log);
-        }
-        Ok(logs)
+        let file = self.layout.root().to_owned();
+        let numbers = self.layout.regrades().map_err(|source| ReadError::Io { file, source })?;
+        let logs = numbers.into_iter().map(|nth| AttemptLog::open(&self.layout.regrade(nth)));
+        logs.filter_map(Result::transpose).collect()
     }
 
     /// How the attempt stands; `log` is its own.

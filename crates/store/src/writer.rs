@@ -127,13 +127,21 @@ impl RunWriter {
         Ok(SessionWriter { layout, claim: Some(claim), journal: Mutex::new(journal), blobs })
     }
 
-    /// Begins the log of the nth later grading of an attempt; it stands beside the first and needs no claim,
-    /// because of two that begin it one fails.
-    pub fn open_regrade(&self, head: &AttemptHead, nth: u32) -> Result<SessionWriter, WriteError> {
+    /// Begins the log of a later grading of an attempt, beside the earlier ones under the next free number; it
+    /// needs no claim, because of two that begin at once each gets a number of its own.
+    pub fn open_regrade(&self, head: &AttemptHead) -> Result<SessionWriter, WriteError> {
         let layout = self.layout.attempt(&head.pair, head.repeat, head.attempt);
-        let journal = Mutex::new(Journal::create(&layout.regrade(nth), head)?);
+        let mut nth = layout.regrades()?.last().map_or(1, |last| last.saturating_add(1));
+        let journal = loop {
+            match Journal::create(&layout.regrade(nth), head) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && nth < u32::MAX => {
+                    nth += 1;
+                }
+                made => break made?,
+            }
+        };
         let blobs = Blobs::new(self.layout.blobs());
-        Ok(SessionWriter { layout, claim: None, journal, blobs })
+        Ok(SessionWriter { layout, claim: None, journal: Mutex::new(journal), blobs })
     }
 }
 

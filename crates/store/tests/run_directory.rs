@@ -466,12 +466,14 @@ fn regrades_stand_beside_the_first_grading() {
     first.append(&ended(1, 1)).unwrap();
     let attempt = only_attempt(&writer);
     assert!(attempt.regrades().unwrap().is_empty());
-    for nth in 1..=2 {
-        let regrade = writer.open_regrade(&samples::head(1, 1), nth).unwrap();
-        regrade.append(&samples::entries()[nth as usize]).unwrap();
+    for (entry, nth) in [(1, 1), (2, 3)] {
+        let regrade = writer.open_regrade(&samples::head(1, 1)).unwrap();
+        regrade.append(&samples::entries()[entry]).unwrap();
         regrade.finish(SystemTime::now()).unwrap();
+        assert!(attempt.layout.regrade(nth).exists());
+        // A writer that dies before its head is whole leaves a number without a grading.
+        fs::write(attempt.layout.regrade(nth + 1), "{\"for").unwrap();
     }
-    assert!(writer.open_regrade(&samples::head(1, 1), 2).is_err());
     let logs = attempt.regrades().unwrap();
     let found: Vec<Entry> =
         logs.iter().flat_map(|log| log.entries()).collect::<Result<_, _>>().unwrap();

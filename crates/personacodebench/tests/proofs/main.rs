@@ -8,5 +8,6 @@ mod exit_codes;
 mod golden_run;
 mod kill_and_resume;
 mod ordinary_user;
+mod regrade;
 mod signals;
 mod terminal_safety;
