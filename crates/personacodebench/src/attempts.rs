@@ -6,7 +6,7 @@ use domain::{
     fault::{Ending, Flag},
     plan::{AttemptRecord, AttemptState, SessionSpec},
     release::Release,
-    result::{SessionResult, fold, up_to_seal},
+    result::{SessionResult, distrusted, fold, up_to_seal},
     session::{Command, Divergence, Entry, Event, Observation, Scenario, replay},
 };
 use store::reader::{AttemptFound, AttemptLog, ReadError, RunReader, Standing};
@@ -29,7 +29,9 @@ impl Attempts {
             let attempt = Attempt::read(run, release, found)?;
             let state = match (attempt.standing, &attempt.result) {
                 (Standing::Running, _) | (_, None) => AttemptState::Running,
-                (Standing::Lost, Some(_)) if !attempt.is_regraded => AttemptState::Lost,
+                (Standing::Lost, Some(_)) if !attempt.is_regraded && !attempt.is_touched => {
+                    AttemptState::Lost
+                }
                 (_, Some(result)) => AttemptState::of(result),
             };
             all.records.push(AttemptRecord {
@@ -62,8 +64,13 @@ pub struct Attempt {
     pub sealed: bool,
     /// Later gradings that settled something; one that was killed or stopped did not.
     pub regrades: u32,
+    /// Whether its log is not the one whose hash was written at its end.
+    pub is_touched: bool,
     is_regraded: bool,
 }
+
+/// What is said of a log that was touched.
+pub const TOUCHED: &str = "the log is not the one whose hash was written at its end";
 
 impl Attempt {
     /// Reads one attempt.
@@ -72,12 +79,16 @@ impl Attempt {
         let standing = found.standing(log.as_ref()).map_err(read_failure)?;
         let scenario = Arc::new(scenario(run, release, &found, log.as_ref())?);
         let entries = entries(log.as_ref())?;
-        let sealed = up_to_seal(&entries).is_some();
+        let end = found.end().map_err(read_failure)?;
+        let is_touched =
+            end.is_some_and(|end| log.as_ref().is_none_or(|log| log.hash() != end.log));
+        // Nothing is graded from a log that nobody can trust.
+        let sealed = up_to_seal(&entries).filter(|_| !is_touched);
         let mut regrades = 0;
         let mut regraded = None;
         for grading in found.regrades().map_err(read_failure)? {
             let after = self::entries(Some(&grading))?;
-            match up_to_seal(&entries).filter(|_| has_own_end(&after)) {
+            match sealed.filter(|_| has_own_end(&after)) {
                 Some(before) => {
                     regrades += 1;
                     regraded = Some(before.iter().cloned().chain(after).collect());
@@ -85,11 +96,23 @@ impl Attempt {
                 None => regrades += u32::from(is_refusal(&after)),
             }
         }
-        let is_regraded = regraded.is_some();
+        let (sealed, is_regraded) = (sealed.is_some(), regraded.is_some());
         let entries = regraded.unwrap_or(entries);
-        let result = (standing != Standing::Running || is_regraded)
-            .then(|| fold(scenario.clone(), &entries, found.attempt));
-        Ok(Self { found, standing, scenario, entries, result, sealed, regrades, is_regraded })
+        let result = (standing != Standing::Running || is_regraded).then(|| match is_touched {
+            true => distrusted(scenario.clone(), &entries, found.attempt, TOUCHED),
+            false => fold(scenario.clone(), &entries, found.attempt),
+        });
+        Ok(Self {
+            found,
+            standing,
+            scenario,
+            entries,
+            result,
+            sealed,
+            regrades,
+            is_touched,
+            is_regraded,
+        })
     }
 
     /// Decides the log again.

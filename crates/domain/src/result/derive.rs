@@ -166,7 +166,10 @@ fn flags(
     requirements: &[RequirementResult],
 ) -> Vec<(Flag, String)> {
     let mut flags = seen;
-    if let Some(flag) = ending.flag() {
+    // A base that could not be made is why nothing could be prepared: one cause, counted once.
+    let is_explained = ending == Ending::PreparationFailed
+        && flags.iter().any(|(flag, _)| *flag == Flag::MaterialiseFailed);
+    if let Some(flag) = ending.flag().filter(|_| !is_explained) {
         flags.push((flag, format!("the session ended as {}", ending.name())));
     }
     for requirement in requirements {

@@ -20,14 +20,45 @@ pub fn fold(scenario: Arc<Scenario>, entries: &[Entry], attempt: Attempt) -> Ses
     let mut session = Session::new(scenario);
     for entry in entries {
         if let Err(reason) = session.apply(entry) {
-            let mut facts = facts(&session, attempt);
-            facts.ending = entries.iter().rev().find_map(logged_ending).unwrap_or(Ending::Lost);
-            facts.flags = observed_flags(entries);
-            facts.flags.push((Flag::ReplayMismatch, format!("entry {}: {reason}", entry.seq)));
-            return facts.derive();
+            return mismatched(
+                &session,
+                entries,
+                attempt,
+                format!("entry {}: {reason}", entry.seq),
+            );
         }
     }
     of_session(&session, attempt)
+}
+
+/// The result of a log that is not the one that was written, whatever it decides: flagged `replay_mismatch`, graded
+/// in nothing.
+pub fn distrusted(
+    scenario: Arc<Scenario>,
+    entries: &[Entry],
+    attempt: Attempt,
+    why: &str,
+) -> SessionResult {
+    let mut session = Session::new(scenario);
+    for entry in entries {
+        if session.apply(entry).is_err() {
+            break;
+        }
+    }
+    mismatched(&session, entries, attempt, String::from(why))
+}
+
+fn mismatched(
+    session: &Session,
+    entries: &[Entry],
+    attempt: Attempt,
+    why: String,
+) -> SessionResult {
+    let mut facts = facts(session, attempt);
+    facts.ending = entries.iter().rev().find_map(logged_ending).unwrap_or(Ending::Lost);
+    facts.flags = observed_flags(entries);
+    facts.flags.push((Flag::ReplayMismatch, why));
+    facts.derive()
 }
 
 /// The result of a session as it stands; a session without an end entry is `lost`.

@@ -5,5 +5,5 @@ mod fold;
 mod session_result;
 
 pub use derive::SessionFacts;
-pub use fold::{fold, of_session, up_to_seal};
+pub use fold::{distrusted, fold, of_session, up_to_seal};
 pub use session_result::{Class, Load, RequirementResult, SessionResult};

@@ -134,6 +134,17 @@ fn a_fault_is_not_graded() {
     check(|facts| facts.ending = Ending::ProviderError, "infra !provider_error");
     check(|facts| facts.ending = Ending::UserFailed, "invalid !user_failed");
     check(|facts| facts.ending = Ending::Lost, "invalid !lost");
+    let unprepared = |flags: &[Flag], expect: &str| {
+        let flags: Vec<_> = flags.iter().map(|flag| (*flag, String::new())).collect();
+        let spoil = |facts: &mut SessionFacts| {
+            facts.ending = Ending::PreparationFailed;
+            facts.flags = flags;
+        };
+        check(spoil, expect);
+    };
+    unprepared(&[], "infra !preparation_failed");
+    unprepared(&[Flag::MaterialiseFailed], "infra !materialise_failed");
+    unprepared(&[Flag::HostLimits], "infra !preparation_failed !host_limits");
     let mut lost = facts();
     lost.ending = Ending::EnvironmentLost;
     let result = lost.derive();

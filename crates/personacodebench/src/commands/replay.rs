@@ -5,7 +5,7 @@ use store::reader::{GroupReader, RunReader, Standing};
 
 use crate::{
     arguments::RunFolder,
-    attempts::{Attempt, read_failure},
+    attempts::{Attempt, TOUCHED, read_failure},
     exit_code::ExitCode,
     failure::Failure,
 };
@@ -46,14 +46,13 @@ fn replay_run(run: &RunReader, count: &mut Count) -> Result<(), Failure> {
     let release = run.release().map_err(read_failure)?.release;
     for found in run.attempts().map_err(read_failure)? {
         let place = format!("{} repeat {} attempt {}", found.pair, found.repeat, found.attempt);
-        let differs = match Attempt::read(run, &release, found.clone()) {
+        let differs = match Attempt::read(run, &release, found) {
             // A log that cannot be read differs from the one that was written.
             Err(unread) => Some(unread.message),
             Ok(attempt) => {
                 count.open += u32::from(attempt.standing != Standing::Ended);
                 let divergence = attempt.replay().err().map(|divergence| divergence.to_string());
-                let hash = "the log is not the one whose hash was written at its end";
-                divergence.or(is_touched(&found)?.then(|| hash.to_owned()))
+                divergence.or(attempt.is_touched.then(|| TOUCHED.to_owned()))
             }
         };
         match differs {
@@ -65,10 +64,4 @@ fn replay_run(run: &RunReader, count: &mut Count) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-fn is_touched(found: &store::reader::AttemptFound) -> Result<bool, Failure> {
-    let log = found.log().map_err(read_failure)?;
-    let end = found.end().map_err(read_failure)?;
-    Ok(end.is_some_and(|end| log.is_none_or(|log| log.hash() != end.log)))
 }

@@ -243,9 +243,19 @@ fn a_touched_run_is_noticed() {
         let done = bench.expect(4, &["replay", shown]);
         assert!(done.stdout.contains(said), "{what}: {}", done.stdout);
         assert!(done.stdout.contains("0 agree, 1 differ"), "{what}: {}", done.stdout);
+        if what == "no JSON" {
+            bench.expect(2, &["report", shown]);
+            continue;
+        }
+        bench.expect(3, &["report", shown]);
+        let session = &bench.report(&[&group])["rows"][0]["sessions"][0];
+        assert_eq!(session["class"], "invalid", "{what}: {session}");
+        let flags = session["flags"].as_array().expect("flags");
+        assert!(flags.contains(&Value::from("replay_mismatch")), "{what}: {session}");
     }
     fs::write(&log, &original).expect("a log");
     bench.expect(0, &["replay", shown]);
+    bench.expect(0, &["report", shown]);
 }
 
 #[test]
