@@ -68,7 +68,12 @@ async fn a_started_command_can_be_killed() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     sandbox.kill(started.pid).await.unwrap();
     assert_eq!(started.ended.await.unwrap(), Ended::Signalled(9));
-    assert_eq!(marked("4146.5"), 0);
+    // The leader's end is told; on a busy host its killed children may need a moment to be gone.
+    let begun = Instant::now();
+    while marked("4146.5") > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "a child of the command lives on");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// The harness is killed without a chance to clean up; the next one finds and removes the rest.
@@ -218,14 +223,15 @@ async fn background_work_goes_on() {
     let stage = Stage::new();
     let sandbox = stage.sandbox("true", &limits()).await;
     let begun = Instant::now();
-    let script = "(for i in $(seq 1 2000); do echo line $i; echo $i > /tmp/count; sleep 0.01; done) & echo first";
+    let script = "(for i in $(seq 1 2000); do echo line $i; echo $i >> /tmp/count; sleep 0.01; done) & echo first";
     assert!(sh(&*sandbox, script).await.contains("first\n"));
     assert!(begun.elapsed() < Duration::from_secs(5));
-    let count = async || sh(&*sandbox, "cat /tmp/count").await.trim().parse::<u32>().unwrap();
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    let count = async || sh(&*sandbox, "cat /tmp/count 2>/dev/null; true").await.lines().count();
     let before = count().await;
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert!(count().await > before);
+    while count().await <= before {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the background work stands still");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 #[tokio::test]

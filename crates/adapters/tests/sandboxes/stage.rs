@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use adapters::sandboxes::local::LocalSandboxes;
+use adapters::{process::PASSED_ON, sandboxes::local::LocalSandboxes};
 use domain::ids::Hash;
 use engine::ports::sandbox::{
     Base, BaseSpec, CommandSpec, Ended, FileEntry, FileNode, Finished, Limits, Sandbox, Sandboxes,
@@ -24,6 +24,9 @@ impl Stage {
     pub fn new() -> Self {
         let state = tempfile::tempdir().unwrap();
         let sandboxes = LocalSandboxes::new(&supervisor(), state.path()).unwrap();
+        let set = PASSED_ON.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
+        let variables = set.map(|(name, value)| (name.to_owned(), value)).collect();
+        let sandboxes = sandboxes.finding_toolchains_by(variables);
         Self { sandboxes, state }
     }
 
