@@ -8,6 +8,7 @@ mod conduct;
 mod exit_code;
 mod failure;
 mod host;
+mod interrupts;
 mod options;
 mod record;
 mod releases;

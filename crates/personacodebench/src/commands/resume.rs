@@ -13,6 +13,7 @@ use crate::{
     exit_code::ExitCode,
     failure::Failure,
     host::{Host, LOCAL},
+    interrupts::Interrupts,
     options::JOBS_MAX,
 };
 
@@ -45,13 +46,18 @@ async fn resume(args: &ResumeArgs, runs: Vec<RunReader>) -> Result<ExitCode, Fai
     let host = Host::probe().await?;
     let jobs = args.jobs.unwrap_or(first.plan.side.jobs);
     let pairs = runs.iter().flat_map(|run| &run.plan.specs).map(|spec| &spec.pair);
-    let bases = conduct::bases(&loaded, pairs, &host, jobs).await;
+    let mut interrupts = Interrupts::new()?;
+    let making = conduct::bases(&loaded, pairs, &host, jobs);
+    let Some(bases) = interrupts.unless_heard(making).await else {
+        eprintln!("interrupted while the bases were made: `pcb resume` goes on later");
+        return Ok(ExitCode::Interrupted);
+    };
     let mut with_agents = Vec::new();
     for run in runs {
         let agents = Agents::new(&run.plan.configuration, &loaded)?;
         with_agents.push((run, Arc::new(agents)));
     }
-    finish(with_agents, &loaded, &host, &bases, jobs, args.json).await
+    finish(with_agents, &loaded, &host, &bases, jobs, args.json, interrupts).await
 }
 
 /// Only what this version and this host would run alike is gone on with.

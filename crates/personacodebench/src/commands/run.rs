@@ -15,7 +15,6 @@ use report::live::Live;
 use store::{
     reader::RunReader, release_files::LoadedRelease, run::RunRecord, utc, writer::RunWriter,
 };
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     arguments::Format,
@@ -24,6 +23,7 @@ use crate::{
     exit_code::ExitCode,
     failure::Failure,
     host::{Host, LOCAL},
+    interrupts::Interrupts,
     options::{JOBS_MAX, REPEATS_MAX, RunOptions},
     releases,
     tables::Tables,
@@ -146,7 +146,14 @@ async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode,
     }
     let group = group_folder(&options.out, loaded)?;
     let pairs = plans.iter().flat_map(|(plan, _)| &plan.specs).map(|spec| &spec.pair);
-    let bases = conduct::bases(loaded, pairs, &host, options.jobs).await;
+    let mut interrupts = Interrupts::new()?;
+    let making = conduct::bases(loaded, pairs, &host, options.jobs);
+    let Some(bases) = interrupts.unless_heard(making).await else {
+        eprintln!("interrupted while the bases were made: no run was begun");
+        // Nobody has written into it; one that cannot be removed harms nobody.
+        let _ = std::fs::remove_dir(&group);
+        return Ok(ExitCode::Interrupted);
+    };
     let toolchains = bases
         .values()
         .flatten()
@@ -168,7 +175,7 @@ async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode,
         runs.push((RunReader::open(&path).map_err(read_failure)?, agents));
     }
     eprintln!("{}", group.display());
-    finish(runs, loaded, &host, &bases, options.jobs, options.json).await
+    finish(runs, loaded, &host, &bases, options.jobs, options.json, interrupts).await
 }
 
 /// Runs what remains of every run of a group, then prints the table.
@@ -179,6 +186,7 @@ pub async fn finish(
     bases: &Bases,
     jobs: u32,
     json: bool,
+    interrupts: Interrupts,
 ) -> Result<ExitCode, Failure> {
     let mut sessions = 0;
     for (run, _) in &runs {
@@ -186,7 +194,7 @@ pub async fn finish(
     }
     let live = Arc::new(Live::new(sessions as u64));
     let canceller = Canceller::default();
-    let listening = tokio::spawn(listen(canceller.clone(), live.clone()));
+    let listening = tokio::spawn(listen(interrupts, canceller.clone(), live.clone()));
     for (run, agents) in &runs {
         let conduct = Conduct {
             run,
@@ -213,18 +221,10 @@ pub async fn finish(
 }
 
 /// The first interrupt ends the sessions in order, the second ends the program.
-async fn listen(canceller: Canceller, live: Arc<Live>) {
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return;
-    };
+async fn listen(mut interrupts: Interrupts, canceller: Canceller, live: Arc<Live>) {
     let mut is_first = true;
     loop {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        interrupts.heard().await;
         if !is_first {
             std::process::exit(i32::from(ExitCode::Interrupted.number()));
         }

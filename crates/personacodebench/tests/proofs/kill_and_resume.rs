@@ -139,7 +139,7 @@ fn scored_once(bench: &Bench, group: &Path, class: &dyn Fn(&str) -> &'static str
 }
 
 /// The next start takes away what the dead left: sandboxes, and every process that knew the state folder.
-fn nothing_left(bench: &Bench) {
+pub fn nothing_left(bench: &Bench) {
     bench.expect(0, &["doctor"]);
     for part in ["sandboxes", "trash"] {
         let listed = fs::read_dir(bench.state().join(part)).expect("a folder");

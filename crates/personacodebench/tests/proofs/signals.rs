@@ -5,10 +5,13 @@ use std::{
     fs,
     path::{Path, PathBuf},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use crate::bench::{Bench, Running, log_lines};
+use crate::{
+    bench::{Bench, Running, log_lines},
+    kill_and_resume::nothing_left,
+};
 
 /// Works for a while in the first turn, so that a signal meets it at work.
 const SLEEPER: &str = r#"
@@ -60,6 +63,35 @@ fn an_interrupt_is_on_the_record_and_costs_no_rerun() {
     assert_eq!(row["sessions"][0]["attempt"], 3, "{row}");
     assert_eq!(row["sessions"][0]["class"], "agent stopped", "{row}");
     assert_eq!(row["census"]["assigned"], 1);
+}
+
+#[test]
+fn an_interrupt_while_bases_are_made_leaves_nothing() {
+    let bench = Bench::new();
+    let release = bench.copy_of("tiny", "mine");
+    let setup = release.join("tasks/greet/environment/setup.sh");
+    let quick = fs::read_to_string(&setup).unwrap_or_else(|_| "#!/bin/sh\n".to_owned());
+    fs::write(&setup, format!("{quick}\nsleep 60\n")).expect("a slow setup");
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let began = Instant::now();
+        let running =
+            Running::start(bench.command(&["run", "mine", "--agent", "nop", "--out", "out"]));
+        let is_begun = || fs::read_dir(bench.out()).is_ok_and(|mut out| out.next().is_some());
+        while !is_begun() && began.elapsed() < Duration::from_secs(30) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread::sleep(Duration::from_millis(500));
+        match signal {
+            Signal::SIGINT => running.signal_group(signal),
+            _ => running.signal(signal),
+        }
+        let done = running.wait();
+        assert_eq!(done.code, Some(130), "{signal}\n{}\n{}", done.stdout, done.stderr);
+        assert!(done.stderr.contains("no run was begun"), "{}", done.stderr);
+        assert!(began.elapsed() < Duration::from_secs(45), "it waited for the setup");
+        assert!(!is_begun(), "a group without a run is left");
+        nothing_left(&bench);
+    }
 }
 
 fn log_of(group: &Path, attempt: u32) -> PathBuf {
