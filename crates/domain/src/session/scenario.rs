@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::{
     evidence::ChannelSet,
+    fault::Ending,
     ids::{FamilyId, PairId, PersonaId, SuiteId, TaskId},
     plan::{Arm, SessionSpec, UserKind},
     release::{
@@ -73,6 +74,13 @@ pub enum CompileError {
 impl Scenario {
     /// Id of the persona that speaks in arms without one.
     pub const NEUTRAL: &'static str = "neutral";
+
+    /// What the user says to a session that ended so: words for work that is taken, stored and never sent.
+    pub fn closing_words(&self, ending: Ending) -> Option<&str> {
+        let words = &self.persona.utterances.closing;
+        let at = self.spec.draw.checked_rem(words.len() as u64)?;
+        words.get(at as usize).filter(|_| ending.is_normal()).map(String::as_str)
+    }
 
     /// Works the arm into the pair that `spec` names. `user` is who words in this attempt, which
     /// after a fault of the simulator is not the plan's.

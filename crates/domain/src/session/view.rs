@@ -171,9 +171,6 @@ impl Session {
 
     /// What the user says when the work is taken: stored, never sent.
     pub fn closing_words(&self) -> Option<&str> {
-        let words = &self.scenario.persona.utterances.closing;
-        let is_taken = self.ending().is_some_and(Ending::is_normal);
-        let at = self.scenario.spec.draw.checked_rem(words.len() as u64)?;
-        words.get(at as usize).filter(|_| is_taken).map(String::as_str)
+        self.ending().and_then(|ending| self.scenario.closing_words(ending))
     }
 }

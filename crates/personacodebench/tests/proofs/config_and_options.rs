@@ -156,3 +156,20 @@ fn plan_of(bench: &Bench, run: &str) -> Value {
     let text = fs::read_to_string(group.path().join(run).join("run.json")).expect("run.json");
     serde_json::from_str(&text).expect("JSON")
 }
+
+/// What an arm cannot tell stays in the denominator, and the report says which pairs that are.
+#[test]
+fn pairs_that_an_arm_excludes_are_named() {
+    let bench = Bench::new();
+    let pair = bench.copy_of("tiny", "mine").join("pairs/caretaker--greet/pair.toml");
+    let text = fs::read_to_string(&pair).expect("a pair");
+    let since = text.replacen("is = \"present\",", "is = \"changed\", since = \"usage_note\",", 1);
+    assert_ne!(since, text);
+    fs::write(&pair, since).expect("a pair");
+    for (arm, is_excluded) in [("opening", true), ("progressive", false)] {
+        let run = ["run", "mine", "--agent", "oracle", "--out", "out", "--arm", arm];
+        let table = bench.pcb(&run).stdout;
+        assert_eq!(table.contains("never run in the opening arm"), is_excluded, "{arm}: {table}");
+        assert_eq!(table.contains("caretaker--greet"), is_excluded, "{arm}: {table}");
+    }
+}

@@ -62,6 +62,9 @@ pub struct RowContext {
     pub configuration: String,
     /// The run's own header.
     pub header: HeaderContext,
+    /// Pairs that cannot be told in the run's arm: never run, and in the denominator.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<String>,
     /// Joint passes; absent without persona.
     pub joint: Option<RateContext>,
     /// Completed within budget and valid.
@@ -317,6 +320,7 @@ fn row(run: &RunView<'_>) -> RowContext {
         run: run.name.clone(),
         configuration: configuration(run.plan),
         header: header(run),
+        excluded: run.plan.excluded.iter().map(ToString::to_string).collect(),
         joint: score.joint.map(RateContext::from),
         completed_valid: score.completed_valid.into(),
         completion: score.completion.into(),

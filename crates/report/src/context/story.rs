@@ -30,7 +30,7 @@ pub struct StoryContext {
     pub turns: Vec<TurnStory>,
     /// How it ended.
     pub ending: String,
-    /// Completion, class, flags.
+    /// The user's words on work that is taken, completion, flags.
     pub closing: Vec<String>,
     /// The way of each requirement from hidden to verdict.
     pub lanes: Vec<Lane>,
@@ -119,7 +119,7 @@ pub fn story(sources: &StorySources<'_>) -> StoryContext {
         ],
         turns: turns(sources),
         ending: result.ending.name().to_owned(),
-        closing: closing(result),
+        closing: closing(scenario, result),
         lanes: lanes(scenario, result),
     }
 }
@@ -281,8 +281,11 @@ fn describe_reading(reading: &Reading) -> String {
     }
 }
 
-fn closing(result: &SessionResult) -> Vec<String> {
+fn closing(scenario: &Scenario, result: &SessionResult) -> Vec<String> {
     let mut lines = Vec::new();
+    if let Some(words) = scenario.closing_words(result.ending) {
+        lines.push(format!("closing words, not sent: {words}"));
+    }
     lines.push(match &result.completion {
         None => "completion: not verified".to_owned(),
         Some(outcome) => {

@@ -1,5 +1,7 @@
 //! A [`GroupContext`] as plain tables, the same for terminal and Markdown.
 
+use std::collections::BTreeSet;
+
 use super::group::{
     GroupContext, NamedCount, RateContext, RequirementsContext, RowContext, StratumContext,
 };
@@ -74,6 +76,16 @@ fn leaderboard(group: &GroupContext) -> Table {
         notes.push(format!(
             "if every loss that is not the agent's had passed: {}",
             bounds.join(", ")
+        ));
+    }
+    let excluded: BTreeSet<&str> =
+        group.rows.iter().flat_map(|row| &row.excluded).map(String::as_str).collect();
+    if !excluded.is_empty() {
+        let pairs: Vec<&str> = excluded.into_iter().collect();
+        notes.push(format!(
+            "never run in the opening arm, because what they ask refers to its telling or to a permission, and counted as not \
+             passed: {}",
+            pairs.join(", ")
         ));
     }
     if !group.differs.is_empty() {
