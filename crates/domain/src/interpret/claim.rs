@@ -3,30 +3,30 @@
 use alloc::{vec, vec::Vec};
 
 use super::{
+    Sentences,
     negation::{Polarity, polarity_at},
-    text::{Words, phrase_places, sentences, tokens},
+    text::{Words, phrase_places},
 };
 use crate::release::Claim;
 
 /// The claims of a prose, each once. Questions, wishes, plans and conditions claim nothing.
-pub(super) fn claims(prose: &str) -> Vec<Claim> {
+pub(super) fn claims(sentences: &Sentences<'_>) -> Vec<Claim> {
     let mut found = vec![];
-    for sentence in sentences(prose) {
+    for (sentence, words) in sentences.iter() {
         if sentence.ends_with('?') {
             continue;
         }
-        let words = tokens(sentence);
         let kinds = [
             (Claim::Done, DONE, DONE_HEDGES),
             (Claim::Tested, TESTED, TESTED_HEDGES),
             (Claim::Explained, EXPLAINED, EXPLAINED_HEDGES),
         ];
         for (claim, phrases, hedges) in kinds {
-            if !found.contains(&claim) && asserts(&words, phrases, hedges) {
+            if !found.contains(&claim) && asserts(words, phrases, hedges) {
                 found.push(claim);
             }
         }
-        if !found.contains(&Claim::Done) && is_only_done(&words) {
+        if !found.contains(&Claim::Done) && is_only_done(words) {
             found.push(Claim::Done);
         }
     }
@@ -35,13 +35,12 @@ pub(super) fn claims(prose: &str) -> Vec<Claim> {
 }
 
 /// Whether the agent gives up for good: not while it only waits for something.
-pub(super) fn quits(prose: &str) -> bool {
-    sentences(prose).iter().any(|sentence| {
-        let words = tokens(sentence);
+pub(super) fn quits(sentences: &Sentences<'_>) -> bool {
+    sentences.iter().any(|(sentence, words)| {
         !sentence.ends_with('?')
             && !words.iter().any(|word| WAITING.contains(&word.text.as_str()))
             && QUITS.iter().any(|phrase| {
-                phrase_places(&words, phrase).any(|at| {
+                phrase_places(words, phrase).any(|at| {
                     let is_kept = words[..at].iter().rev().take(4).any(|word| {
                         matches!(word.text.as_str(), "not" | "never" | "almost" | "nearly")
                     });
@@ -295,6 +294,9 @@ fn asserts(words: &Words, phrases: &[&str], hedges: &[&str]) -> bool {
 
 /// "Done!", "Finished." and the like are sentences of their own.
 fn is_only_done(words: &Words) -> bool {
+    if words.len() > 3 {
+        return false;
+    }
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     matches!(
         texts.as_slice(),

@@ -19,7 +19,7 @@ use crate::{
 };
 pub(crate) use negation::polarity_in_clause;
 use question::Question;
-use text::{Fit, Words, find, tokens};
+use text::{Words, find_form, tokens};
 
 /// The meaning of a turn's message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,9 @@ pub struct Context<'a> {
 pub fn interpret(message: &str, context: &Context<'_>) -> Interpretation {
     let prose = text::prose(message);
     let ranges = text::sentence_ranges(&prose);
-    let reader = Reader { message, prose: &prose, ranges: &ranges, context };
+    let words: Vec<Words> = ranges.iter().map(|range| tokens(&prose[range.clone()])).collect();
+    let sentences = Sentences { prose: &prose, ranges: &ranges, words: &words };
+    let reader = Reader { message, sentences, context };
     let mut asks: Vec<Ask> = Vec::new();
     for at in 0..ranges.len() {
         for ask in reader.asks(at) {
@@ -77,9 +79,9 @@ pub fn interpret(message: &str, context: &Context<'_>) -> Interpretation {
     let waits = asks.iter().any(|ask| *ask != Ask::Generic);
     Interpretation {
         silent: message.trim().is_empty(),
-        quits: !waits && claim::quits(&prose),
+        quits: !waits && claim::quits(&sentences),
         asks,
-        claims: claim::claims(&prose),
+        claims: claim::claims(&sentences),
     }
 }
 
@@ -90,11 +92,29 @@ impl Interpretation {
     }
 }
 
+/// The sentences of a prose with their words.
+#[derive(Clone, Copy)]
+struct Sentences<'a> {
+    prose: &'a str,
+    ranges: &'a [Range<usize>],
+    words: &'a [Words],
+}
+
+impl<'a> Sentences<'a> {
+    fn text(&self, at: usize) -> &'a str {
+        &self.prose[self.ranges[at].clone()]
+    }
+
+    /// Each sentence as text and as words.
+    fn iter(&self) -> impl Iterator<Item = (&'a str, &'a Words)> {
+        (0..self.ranges.len()).map(|at| (self.text(at), &self.words[at]))
+    }
+}
+
 /// One message with its sentences.
 struct Reader<'a> {
     message: &'a str,
-    prose: &'a str,
-    ranges: &'a [Range<usize>],
+    sentences: Sentences<'a>,
     context: &'a Context<'a>,
 }
 
@@ -104,16 +124,15 @@ const SHORT_QUESTION: usize = 6;
 impl Reader<'_> {
     fn asks(&self, at: usize) -> Vec<Ask> {
         let words = self.words(at);
-        let kind = question::classify(self.prose, self.ranges, at);
-        match kind {
+        match question::classify(&self.sentences, at) {
             Question::None | Question::Courtesy => Vec::new(),
-            Question::Permission => self.permission(at, &words),
-            Question::Offer => self.offer(at, &words),
-            Question::Generic => match self.topics(&words) {
+            Question::Permission => self.permission(at, words),
+            Question::Offer => self.offer(at, words),
+            Question::Generic => match self.topics(words) {
                 topics if topics.is_empty() => [Ask::Generic].into(),
                 topics => topics,
             },
-            Question::Open => self.open(at, &words),
+            Question::Open => self.open(at, words),
         }
     }
 
@@ -133,7 +152,7 @@ impl Reader<'_> {
 
     /// An offer is no question, unless it asks for an act of a class or about how this work is to be done.
     fn offer(&self, at: usize, words: &Words) -> Vec<Ask> {
-        let is_question = self.prose[self.ranges[at].clone()].contains('?');
+        let is_question = self.sentences.text(at).contains('?');
         let goes_ahead = question::goes_ahead(words);
         if is_question || goes_ahead {
             if let Some(request) = self.own_act(at, words) {
@@ -154,12 +173,12 @@ impl Reader<'_> {
         let mut asks = self.topics(words);
         let leans = words.len() <= SHORT_QUESTION
             && at > 0
-            && question::classify(self.prose, self.ranges, at - 1) == Question::None;
+            && question::classify(&self.sentences, at - 1) == Question::None;
         if asks.is_empty() && leans {
             let before = self.words(at - 1);
-            asks = self.topics(&before);
-            if asks.is_empty() && !question::claims_consent(&before) {
-                asks.extend(self.own_act(at - 1, &before));
+            asks = self.topics(before);
+            if asks.is_empty() && !question::claims_consent(before) {
+                asks.extend(self.own_act(at - 1, before));
             }
         }
         if asks.is_empty() { [Ask::Other].into() } else { asks }
@@ -177,20 +196,20 @@ impl Reader<'_> {
     fn act_before(&self, at: usize) -> Option<Ask> {
         let before = at.checked_sub(1)?;
         let words = self.words(before);
-        let (class, place) = self.class(&words)?;
-        let is_reported = question::claims_consent(&words) || question::is_done(&words, place);
+        let (class, place) = self.class(words)?;
+        let is_reported = question::claims_consent(words) || question::is_done(words, place);
         (!is_reported).then(|| self.request(class, before, place))
     }
 
-    fn words(&self, at: usize) -> Words {
-        tokens(&self.prose[self.ranges[at].clone()])
+    fn words(&self, at: usize) -> &Words {
+        &self.sentences.words[at]
     }
 
     fn topics(&self, words: &Words) -> Vec<Ask> {
         self.context
             .topics
             .iter()
-            .filter(|topic| topic.words.iter().any(|word| holds_form(words, word).is_some()))
+            .filter(|topic| topic.words.iter().any(|word| find_form(words, word).is_some()))
             .map(|topic| Ask::About(topic.id.clone()))
             .collect()
     }
@@ -203,7 +222,7 @@ impl Reader<'_> {
             .iter()
             .flat_map(|entry| entry.asked_by.iter().map(move |word| (entry.class, word)))
             .filter_map(|(class, word)| {
-                let (start, end) = holds_form(words, word)?;
+                let (start, end) = find_form(words, word)?;
                 Some((start, class, end))
             })
             .min_by_key(|(start, ..)| *start)
@@ -217,7 +236,7 @@ impl Reader<'_> {
 
     /// What the sentence names in code or quotes, or as a path.
     fn named(&self, at: usize) -> Option<String> {
-        let sentence = &self.message[self.ranges[at].clone()];
+        let sentence = &self.message[self.sentences.ranges[at].clone()];
         let spans = text::code_spans(sentence).into_iter().chain(text::quotations(sentence));
         let named: Vec<&str> =
             spans.map(|span| sentence[span].trim()).filter(|name| !name.is_empty()).collect();
@@ -274,10 +293,4 @@ fn has_extension(word: &str) -> bool {
             && extension.starts_with(|c: char| c.is_ascii_lowercase())
             && extension.chars().all(|c| c.is_ascii_alphanumeric())
     })
-}
-
-/// Where the word or phrase, or a form of it, stands: from and behind.
-fn holds_form(words: &Words, wanted: &str) -> Option<(usize, usize)> {
-    let wanted = tokens(wanted);
-    find(words, &wanted, Fit::Inflected).next().map(|start| (start, start + wanted.len()))
 }

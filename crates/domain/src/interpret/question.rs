@@ -6,6 +6,7 @@ use alloc::{
 };
 
 use super::{
+    Sentences,
     negation::{Polarity, polarity_at},
     phrases::{
         ASIDE, ASKING, CHOICES, CONSENT, COURTESIES, FURTHER, GENERIC, GENERIC_DEMANDS, HELPING,
@@ -36,28 +37,29 @@ pub(super) enum Question {
 pub fn open_questions(message: &str) -> Vec<String> {
     let prose = prose(message);
     let ranges = sentence_ranges(&prose);
-    let is_open = |at: &usize| {
-        matches!(classify(&prose, &ranges, *at), Question::Permission | Question::Open)
-    };
+    let words: Vec<Words> = ranges.iter().map(|range| tokens(&prose[range.clone()])).collect();
+    let sentences = Sentences { prose: &prose, ranges: &ranges, words: &words };
+    let is_open =
+        |at: &usize| matches!(classify(&sentences, *at), Question::Permission | Question::Open);
     (0..ranges.len()).filter(is_open).map(|at| prose[ranges[at].clone()].to_string()).collect()
 }
 
 /// What the sentence at `at` asks.
-pub(super) fn classify(prose: &str, ranges: &[core::ops::Range<usize>], at: usize) -> Question {
-    let sentence = &prose[ranges[at].clone()];
-    let words = tokens(sentence);
-    let marked = is_marked(sentence);
-    if marked && (is_heading(prose, ranges[at].start) || is_answered_at_once(prose, ranges, at)) {
+pub(super) fn classify(sentences: &Sentences<'_>, at: usize) -> Question {
+    let words = &sentences.words[at];
+    let marked = is_marked(sentences.text(at));
+    let start = sentences.ranges[at].start;
+    if marked && (is_heading(sentences.prose, start) || is_answered_at_once(sentences.words, at)) {
         return Question::None;
     }
-    let has = |phrases: &[&str]| find_phrase(&words, phrases).is_some();
+    let has = |phrases: &[&str]| find_phrase(words, phrases).is_some();
     if marked && has(ASIDE) {
         return Question::Open;
     }
-    if asks_permission(&words, marked) {
+    if asks_permission(words, marked) {
         return Question::Permission;
     }
-    if is_offer(&words, marked) {
+    if is_offer(words, marked) {
         return Question::Offer;
     }
     if marked && has(COURTESIES) && !has(CHOICES) || has(UNMARKED_COURTESIES) {
@@ -66,7 +68,7 @@ pub(super) fn classify(prose: &str, ranges: &[core::ops::Range<usize>], at: usiz
     if has(GENERIC_DEMANDS) || marked && has(GENERIC) {
         return Question::Generic;
     }
-    if marked || is_indirect(&words) { Question::Open } else { Question::None }
+    if marked || is_indirect(words) { Question::Open } else { Question::None }
 }
 
 /// Whether an offer's sentence asks about the work itself rather than about more of it.
@@ -204,14 +206,13 @@ fn is_heading(prose: &str, start: usize) -> bool {
 }
 
 /// A question that the agent answers itself in the next sentence, or that titles what follows.
-fn is_answered_at_once(prose: &str, ranges: &[core::ops::Range<usize>], at: usize) -> bool {
-    let Some(next) = ranges.get(at + 1) else { return false };
-    let question = tokens(&prose[ranges[at].clone()]);
-    let answer = tokens(&prose[next.clone()]);
+fn is_answered_at_once(sentences: &[Words], at: usize) -> bool {
+    let Some(answer) = sentences.get(at + 1) else { return false };
+    let question = &sentences[at];
     let asked: Vec<&str> = question.iter().map(|word| word.text.as_str()).collect();
     let titles = TITLES.contains(&asked.join(" ").as_str());
     let because = matches!(answer.first().map(|word| word.text.as_str()), Some("because"))
-        || find_phrase(&answer, &["it is because", "the answer is", "that is because"])
+        || find_phrase(answer, &["it is because", "the answer is", "that is because"])
             .is_some_and(|(start, _)| start == 0);
     titles || because
 }

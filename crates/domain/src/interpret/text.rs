@@ -3,6 +3,7 @@
 use alloc::{string::String, vec::Vec};
 use core::ops::Range;
 
+pub(super) use super::words::find_form;
 pub use super::{
     negation::{Polarity, mentions, polarity},
     question::open_questions,

@@ -21,17 +21,32 @@ pub fn find_term<'a>(text: &'a str, term: &str) -> Option<&'a str> {
 
 /// The same over words that were read before: where the term stands in their text.
 pub fn find_term_in(words: &Words, term: &str) -> Option<Range<usize>> {
-    let term = tokens(term);
-    let whole = find(words, &term, Fit::Inflected).next();
-    let inside = || match &term[..] {
-        [only] => words
-            .iter()
-            .position(|word| word.text.split(['.', '_']).any(|part| is_form_of(part, &only.text))),
-        _ => None,
+    let part_of = |only: &str| {
+        words.iter().position(|word| word.text.split(['.', '_']).any(|part| is_form_of(part, only)))
     };
-    let start = whole.or_else(inside)?;
-    let end = start + term.len() - 1;
-    Some(words[start].start..words[end].end)
+    let (start, length) = if is_plain(term) {
+        let inside = || if term.contains(' ') { None } else { part_of(term) };
+        let start = find_plain(words, term).or_else(inside)?;
+        (start, term.split(' ').count())
+    } else {
+        let term = tokens(term);
+        let inside = || match &term[..] {
+            [only] => part_of(&only.text),
+            _ => None,
+        };
+        (find(words, &term, Fit::Inflected).next().or_else(inside)?, term.len())
+    };
+    Some(words[start].start..words[start + length - 1].end)
+}
+
+/// Where the words, or a form of them, stand first: from and behind.
+pub(super) fn find_form(words: &Words, wanted: &str) -> Option<(usize, usize)> {
+    if is_plain(wanted) {
+        let start = find_plain(words, wanted)?;
+        return Some((start, start + wanted.split(' ').count()));
+    }
+    let wanted = tokens(wanted);
+    find(words, &wanted, Fit::Inflected).next().map(|start| (start, start + wanted.len()))
 }
 
 /// One word in its plain form: lower case, contractions spelled out ("don't" is "do", "not").
@@ -51,15 +66,25 @@ pub struct Token {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     list: Vec<Token>,
-    /// All of them with single spaces, so that most phrases are ruled out by one search.
+    /// All of them with single spaces, so that a phrase is found by its bytes.
     flat: String,
-    /// First bytes of the words, a bit each, so that most phrases need no search.
-    initials: u64,
+    /// Where each word begins in `flat`.
+    begins: Vec<usize>,
+    /// The keys of the words, a bit each, so that most phrases need no search.
+    keys: [u64; 4],
 }
 
-/// The bit of a word's first byte.
-fn initial(word: &str) -> u64 {
-    word.bytes().next().map_or(0, |byte| 1 << (byte % 64))
+impl Words {
+    fn may_hold(&self, word: u8) -> bool {
+        self.keys[usize::from(word >> 6)] & (1 << (word & 63)) != 0
+    }
+}
+
+/// A small number for the first word of a text in plain form, made of its first four bytes.
+fn key(text: &str) -> u8 {
+    let first = text.bytes().take(4).take_while(|byte| *byte != b' ');
+    let head = first.fold(0_u32, |head, byte| head << 8 | u32::from(byte));
+    (head.wrapping_mul(0x9e37_79b1) >> 24) as u8
 }
 
 impl Deref for Words {
@@ -94,33 +119,50 @@ pub enum Fit {
 
 /// The words of a text in plain form.
 pub fn tokens(text: &str) -> Words {
-    let chars: Vec<(usize, char)> = text.char_indices().collect();
-    let mut found = Vec::new();
+    let mut found = Vec::with_capacity(text.len() / 5);
     let mut before = Break::Sentence;
     let mut at = 0;
-    while at < chars.len() {
-        let (start, c) = chars[at];
+    while let Some(c) = char_at(text, at) {
+        let behind = at + c.len_utf8();
         if !is_word_char(c) {
-            before = before.max(break_of(&chars, at));
-            at += 1;
+            before = before.max(break_of(c, char_at(text, behind)));
+            at = behind;
             continue;
         }
-        let mut next = at + 1;
-        while next < chars.len()
-            && (is_word_char(chars[next].1)
-                || is_inner_mark(chars[next].1)
-                    && chars.get(next + 1).is_some_and(|(_, c)| is_word_char(*c)))
-        {
-            next += 1;
+        let mut end = behind;
+        while let Some(next) = char_at(text, end) {
+            let after = end + next.len_utf8();
+            let goes_on = is_word_char(next)
+                || is_inner_mark(next) && char_at(text, after).is_some_and(is_word_char);
+            if !goes_on {
+                break;
+            }
+            end = after;
         }
-        let end = chars.get(next).map_or(text.len(), |(end, _)| *end);
-        push_plain(&text[start..end], start, end, before, &mut found);
+        push_plain(&text[at..end], at, end, before, &mut found);
         before = Break::None;
-        at = next;
+        at = end;
     }
-    let flat = found.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-    let initials = found.iter().fold(0, |bits, word| bits | initial(&word.text));
-    Words { list: found, flat, initials }
+    let mut flat = String::with_capacity(text.len() + found.len());
+    let mut begins = Vec::with_capacity(found.len());
+    let mut keys = [0; 4];
+    for (nth, word) in found.iter().enumerate() {
+        if nth > 0 {
+            flat.push(' ');
+        }
+        begins.push(flat.len());
+        flat.push_str(&word.text);
+        let key = key(&word.text);
+        keys[usize::from(key >> 6)] |= 1 << (key & 63);
+    }
+    Words { list: found, flat, begins, keys }
+}
+
+fn char_at(text: &str, at: usize) -> Option<char> {
+    match *text.as_bytes().get(at)? {
+        byte if byte.is_ascii() => Some(char::from(byte)),
+        _ => text[at..].chars().next(),
+    }
 }
 
 /// Where the phrase begins in the words, each place once; never across the end of a sentence.
@@ -144,16 +186,48 @@ pub fn find_phrase<'p>(words: &Words, phrases: &[&'p str]) -> Option<(usize, &'p
 
 /// Where a phrase in plain form stands in the words.
 pub fn phrase_places<'a>(words: &'a Words, phrase: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let may_hold = words.initials & initial(phrase) != 0;
-    let last = if may_hold && words.flat.contains(phrase) { words.len() } else { 0 };
-    (0..last).filter(move |&start| {
+    let may_hold = !phrase.is_empty() && words.may_hold(key(phrase));
+    let begins = if may_hold { &words.begins[..] } else { &[] };
+    let flat = words.flat.as_bytes();
+    let wanted = phrase.as_bytes();
+    begins.iter().enumerate().filter_map(move |(start, &begin)| {
+        let behind = flat[begin..].strip_prefix(wanted)?;
+        let is_whole = behind.first().is_none_or(|byte| *byte == b' ');
+        let is_one = || {
+            let spaces = wanted.iter().filter(|byte| **byte == b' ').count();
+            words.list[start + 1..=start + spaces].iter().all(|word| word.before < Break::Sentence)
+        };
+        (is_whole && is_one()).then_some(start)
+    })
+}
+
+/// Whether the text is lower-case words with single spaces and nothing that has another plain form.
+fn is_plain(text: &str) -> bool {
+    let is_word = |word: &[u8]| {
+        !word.is_empty()
+            && word != b"cannot"
+            && word.iter().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+    };
+    text.as_bytes().split(|byte| *byte == b' ').all(is_word)
+}
+
+/// Where words in plain form stand first, the last of them in a usual English form.
+fn find_plain(words: &[Token], wanted: &str) -> Option<usize> {
+    let (others, last) = match wanted.rsplit_once(' ') {
+        Some((others, last)) => (Some(others), last),
+        None => (None, wanted),
+    };
+    (0..words.len()).find(|&start| {
         let mut at = start;
-        phrase.split(' ').all(|wanted| {
+        let fit = others.into_iter().flat_map(|others| others.split(' ')).all(|other| {
             let fits = words.get(at).is_some_and(|word| {
-                word.text == wanted && (at == start || word.before < Break::Sentence)
+                word.text == other && (at == start || word.before < Break::Sentence)
             });
             at += 1;
             fits
+        });
+        fit && words.get(at).is_some_and(|word| {
+            (at == start || word.before < Break::Sentence) && is_form_of(&word.text, last)
         })
     })
 }
@@ -162,6 +236,10 @@ pub fn phrase_places<'a>(words: &'a Words, phrase: &'a str) -> impl Iterator<Ite
 pub(super) fn is_form_of(word: &str, base: &str) -> bool {
     if word == base {
         return true;
+    }
+    // Every form begins like its base.
+    if base.len() < 3 || word.as_bytes().first() != base.as_bytes().first() {
+        return false;
     }
     let one = base.strip_suffix('s').filter(|one| one.len() > 3 && !one.ends_with('s'));
     if one.is_some_and(|one| is_form_of(word, one)) {
@@ -176,11 +254,9 @@ pub(super) fn is_form_of(word: &str, base: &str) -> bool {
     }
     let last = base.chars().next_back().unwrap_or(' ');
     let short = &base[..base.len() - last.len_utf8()];
-    let doubled = {
-        let mut stem = base.to_string();
-        stem.push(last);
-        with(&stem, &["ed", "ing", "er", "ers", "able"])
-    };
+    let doubled = word.strip_prefix(base).and_then(|rest| rest.strip_prefix(last));
+    let doubled =
+        doubled.is_some_and(|ending| ["ed", "ing", "er", "ers", "able"].contains(&ending));
     with(base, &endings)
         || doubled
         || last == 'e' && with(short, &["ing", "able", "ation", "ations"])
@@ -195,9 +271,8 @@ fn is_inner_mark(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}' | '.')
 }
 
-fn break_of(chars: &[(usize, char)], at: usize) -> Break {
-    let next = chars.get(at + 1).map(|(_, c)| *c);
-    match chars[at].1 {
+fn break_of(mark: char, next: Option<char>) -> Break {
+    match mark {
         ',' => Break::Comma,
         ':' | ';' | '(' | ')' | '[' | ']' | '\u{2014}' | '\u{2013}' => Break::Clause,
         '-' if next == Some(' ') => Break::Clause,
@@ -209,9 +284,20 @@ fn break_of(chars: &[(usize, char)], at: usize) -> Break {
 
 /// Pushes the plain form of one written word: one token, or two for a contraction.
 fn push_plain(word: &str, start: usize, end: usize, before: Break, found: &mut Vec<Token>) {
+    if word.bytes().all(|byte| byte.is_ascii() && byte != b'\'') {
+        let mut text = word.to_ascii_lowercase();
+        if text == "cannot" {
+            text.truncate(3);
+            found.push(Token { text, start, end, before });
+            found.push(Token { text: "not".to_string(), start, end, before: Break::None });
+        } else {
+            found.push(Token { text, start, end, before });
+        }
+        return;
+    }
     let lower = word.to_lowercase().replace('\u{2019}', "'");
     let (first, second) = match lower.as_str() {
-        "can't" | "cannot" => ("can", Some("not")),
+        "can't" => ("can", Some("not")),
         "won't" => ("will", Some("not")),
         "shan't" => ("shall", Some("not")),
         "let's" => ("let", Some("us")),
