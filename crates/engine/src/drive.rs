@@ -164,11 +164,16 @@ impl Driver<'_> {
 
     /// Decides a command and begins to perform it.
     fn begin(&mut self, id: CommandId, command: Command) -> Result<(), Halt> {
-        let context = Context {
-            voice: self.session.voice(),
-            dialogue: self.session.dialogue().cloned().collect(),
-            grants: self.session.grants().to_vec(),
-            handoffs: self.session.handoffs(),
+        let context = match command {
+            Command::Word { .. } => Context::Word {
+                voice: self.session.voice(),
+                dialogue: self.session.dialogue().cloned().collect(),
+            },
+            Command::Check { .. } => Context::Check {
+                grants: self.session.grants().to_vec(),
+                handoffs: self.session.handoffs(),
+            },
+            _ => Context::None,
         };
         self.record(Event::Decided(id, command.clone()))?;
         self.watchdogs.decided(&command, self.ports.clock.now_ms());

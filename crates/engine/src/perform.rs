@@ -43,15 +43,23 @@ const TEMPLATE_TRY: u32 = 4;
 
 /// What a command needs to know of the machine when it is decided.
 #[derive(Clone, Debug)]
-pub struct Context {
-    /// Who speaks.
-    pub voice: Voice,
-    /// What was said so far.
-    pub dialogue: Vec<DialogueLine>,
-    /// Grants given so far.
-    pub grants: Vec<Grant>,
-    /// Turns taken for hand-offs so far.
-    pub handoffs: Vec<Turn>,
+pub enum Context {
+    /// Of a wording.
+    Word {
+        /// Who speaks.
+        voice: Voice,
+        /// What was said so far.
+        dialogue: Vec<DialogueLine>,
+    },
+    /// Of a look.
+    Check {
+        /// Grants given so far.
+        grants: Vec<Grant>,
+        /// Turns taken for hand-offs so far.
+        handoffs: Vec<Turn>,
+    },
+    /// Nothing: of every other command.
+    None,
 }
 
 /// The parts of one session while it runs.
@@ -139,7 +147,9 @@ impl Stage {
                     let text = domain::wording::template(&plan);
                     return Ok(Answer::Worded { text, by: Wordsmith::Template, exchange: None });
                 }
-                let Context { voice, dialogue, .. } = &context;
+                let Context::Word { voice, dialogue } = &context else {
+                    return Err(bug("a wording without its context"));
+                };
                 let request = WordRequest { voice, dialogue, plan: &plan, nth, after: &after };
                 let worded = self.ports.user.word(request).await.map_err(|fault| {
                     let detail = fault.to_string();
@@ -311,6 +321,9 @@ impl Stage {
         requests: &[CheckRequest],
         context: Context,
     ) -> Result<Answer, Stop> {
+        let Context::Check { grants, handoffs } = context else {
+            return Err(bug("a look without its context"));
+        };
         let sandbox = self.sandbox()?;
         let mut gathered = self.gathered.lock().await;
         self.read_unread(&mut gathered);
@@ -320,7 +333,8 @@ impl Stage {
             sandbox.clone(),
             look,
             requests,
-            context,
+            grants,
+            handoffs,
         )
         .await?;
         let turn = match look {

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
     acceptance::{Look, Reading, glob::Globs},
+    controller::Grant,
     evidence::{Channel, FileKind, Manifest, Recorded},
     ids::{CheckId, Turn},
     release::CheckKind,
@@ -13,7 +14,6 @@ use tokio::sync::Mutex;
 
 use crate::{
     evidence::Gathered,
-    perform::Context,
     ports::{
         check::{self, Checks},
         evidence::{Evidence, ForkOf, ForkedRun, StateAt},
@@ -41,7 +41,8 @@ impl<'a> LookEvidence<'a> {
         sandbox: Arc<dyn Sandbox>,
         look: Look,
         requests: &[CheckRequest],
-        context: Context,
+        grants: Vec<Grant>,
+        handoffs: Vec<Turn>,
     ) -> Result<Self, SandboxFault> {
         let needs_diffs = requests.iter().any(|request| {
             kind_of(setup, &request.check).is_some_and(|kind| {
@@ -55,7 +56,7 @@ impl<'a> LookEvidence<'a> {
         } else {
             BTreeMap::new()
         };
-        let recorded = gathered.recorded(diffs, context.grants, context.handoffs);
+        let recorded = gathered.recorded(diffs, grants, handoffs);
         let listed = Mutex::new(BTreeMap::new());
         Ok(Self { gathered, setup, sandbox, look, recorded, listed })
     }

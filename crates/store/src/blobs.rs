@@ -1,6 +1,11 @@
 //! Content by its hash, written once: [`Blobs`].
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    collections::HashSet,
+    fs, io,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use domain::ids::Hash;
 use thiserror::Error;
@@ -11,7 +16,12 @@ use crate::write_once::replace_file;
 #[derive(Clone, Debug)]
 pub struct Blobs {
     folder: PathBuf,
+    /// Some of what this process has kept or found, so that the file system is not asked again.
+    known: Arc<Mutex<HashSet<blake3::Hash>>>,
 }
+
+/// Contents that are remembered: the ones that many sessions share come first and often.
+const KNOWN_MAX: usize = 4_096;
 
 /// Why a blob cannot be read.
 #[derive(Debug, Error)]
@@ -40,12 +50,16 @@ pub fn hash_of(bytes: &[u8]) -> Hash {
 impl Blobs {
     /// A store in a folder; the folder is made with the first blob.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+        Self { folder, known: Arc::default() }
     }
 
     /// Keeps a content and answers its hash. What is there already is not written again.
     pub fn put(&self, bytes: &[u8]) -> io::Result<Hash> {
-        let hash = hash_of(bytes);
+        let digest = blake3::hash(bytes);
+        let hash = Hash::new(digest.to_hex().as_str());
+        if self.known().contains(&digest) {
+            return Ok(hash);
+        }
         let path = self.path(&hash).ok_or(io::ErrorKind::InvalidInput)?;
         if !path.exists() {
             if let Some(folder) = path.parent() {
@@ -53,7 +67,16 @@ impl Blobs {
             }
             replace_file(&path, bytes)?;
         }
+        let mut known = self.known();
+        if known.len() < KNOWN_MAX {
+            known.insert(digest);
+        }
         Ok(hash)
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, HashSet<blake3::Hash>> {
+        // An insertion that panicked leaves a set that holds nothing wrong.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The content of a hash, proved to be it.

@@ -4,6 +4,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
     path::{Path, PathBuf},
+    sync::OnceLock,
     time::{Duration, SystemTime},
 };
 
@@ -118,6 +119,15 @@ pub(crate) fn liveness(path: &Path) -> io::Result<Liveness> {
 
 impl Owner {
     fn this_process() -> Owner {
+        // All but the time is the same as long as the process lives.
+        static THIS: OnceLock<Owner> = OnceLock::new();
+        let this = THIS.get_or_init(Owner::read_this_process).clone();
+        // Whoever was forked from the process that asked first is another one.
+        let this = if this.pid == std::process::id() { this } else { Owner::read_this_process() };
+        Owner { claimed_utc: utc::text(SystemTime::now()), ..this }
+    }
+
+    fn read_this_process() -> Owner {
         let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
         let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
         let pid = std::process::id();
@@ -127,7 +137,7 @@ impl Owner {
             pid_namespace: namespace.to_string_lossy().into_owned(),
             pid,
             pid_started: pid_started(pid).unwrap_or_default(),
-            claimed_utc: utc::text(SystemTime::now()),
+            claimed_utc: String::new(),
         }
     }
 }

@@ -60,6 +60,7 @@ pub enum OpenError {
 #[derive(Clone, Debug)]
 pub struct RunWriter {
     layout: RunLayout,
+    blobs: Blobs,
 }
 
 impl RunWriter {
@@ -100,13 +101,18 @@ impl RunWriter {
             .map_err(FormatError::from)?;
         run.push(b'\n');
         replace_file(&layout.run_file(), &run)?;
-        Ok(RunWriter { layout })
+        Ok(RunWriter::over(layout))
     }
 
     /// Writes further attempts into a run that exists; that it can be read is for
     /// [`crate::reader::RunReader::open`] to say.
     pub fn resume(folder: &Path) -> RunWriter {
-        RunWriter { layout: RunLayout::new(folder) }
+        RunWriter::over(RunLayout::new(folder))
+    }
+
+    fn over(layout: RunLayout) -> RunWriter {
+        let blobs = Blobs::new(layout.blobs());
+        RunWriter { layout, blobs }
     }
 
     /// The paths of the run.
@@ -123,7 +129,7 @@ impl RunWriter {
         fs::create_dir_all(layout.root()).map_err(WriteError::from)?;
         let claim = Claim::make(layout.claim())?;
         let journal = Journal::create(&layout.log(), head).map_err(WriteError::from)?;
-        let blobs = Blobs::new(self.layout.blobs());
+        let blobs = self.blobs.clone();
         Ok(SessionWriter { layout, claim: Some(claim), journal: Mutex::new(journal), blobs })
     }
 
@@ -140,7 +146,7 @@ impl RunWriter {
                 made => break made?,
             }
         };
-        let blobs = Blobs::new(self.layout.blobs());
+        let blobs = self.blobs.clone();
         Ok(SessionWriter { layout, claim: None, journal: Mutex::new(journal), blobs })
     }
 }

@@ -136,25 +136,42 @@ pub(super) fn run_in(folder: &Path, sessions: u32) -> Duration {
     began.elapsed()
 }
 
+/// What the sessions of a thread share.
+struct Shared {
+    sandboxes: SimulatedSandboxes,
+    base: Base,
+}
+
 fn one_thread(release: &LoadedRelease, plan: &Plan, writer: &RunWriter, half: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .expect("a runtime needs nothing of the host");
     runtime.block_on(async {
+        // As in a run, what sessions share is made once.
+        let clock = Arc::new(VirtualClock::default());
+        let sandboxes = SimulatedSandboxes::new(clock, FaultPlan::default());
+        let pair = &release.release.pairs[&plan.specs[0].pair];
+        let task = &release.release.tasks[&pair.task];
+        let base = base(&sandboxes, task, pair, &release.tasks[&task.id]).await;
+        let shared = Shared { sandboxes, base };
         for spec in plan.specs.iter().skip(half).step_by(2) {
-            one(release, spec, writer).await;
+            one(release, spec, writer, &shared).await;
         }
     });
 }
 
-async fn one(release: &LoadedRelease, spec: &domain::plan::SessionSpec, writer: &RunWriter) {
+async fn one(
+    release: &LoadedRelease,
+    spec: &domain::plan::SessionSpec,
+    writer: &RunWriter,
+    shared: &Shared,
+) {
     let pair = &release.release.pairs[&spec.pair];
     let task = &release.release.tasks[&pair.task];
     let files = &release.tasks[&task.id];
     let clock = Arc::new(VirtualClock::default());
-    let sandboxes = Arc::new(SimulatedSandboxes::new(clock.clone(), FaultPlan::default()));
-    let base = base(&sandboxes, task, pair, files).await;
+    let sandboxes = Arc::new(shared.sandboxes.on_clock(clock.clone()));
     let arm = Arm::Progressive;
     let scenario = Scenario::compile(&release.release, spec, arm, UserKind::Template, &channels())
         .expect("the bench release is whole");
@@ -164,7 +181,7 @@ async fn one(release: &LoadedRelease, spec: &domain::plan::SessionSpec, writer: 
     let setup = Setup {
         key,
         scenario: Arc::new(scenario),
-        base: Ok(base),
+        base: Ok(shared.base.clone()),
         limits: task_limits(task),
         verifier: Arc::new(Verifier {
             tests: entries(&files.tests),

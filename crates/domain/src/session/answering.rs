@@ -26,9 +26,7 @@ impl Session {
         answer: &Answer,
     ) -> Result<(), IllegalEntry> {
         let place = self.open.iter().position(|(open, _)| *open == id);
-        let command = place.map(|at| self.open[at].1.clone());
-        let fits = command.as_ref().is_some_and(|command| self.fits(command, answer));
-        let (Some(place), Some(command), true) = (place, command, fits) else {
+        let Some(place) = place.filter(|at| self.fits(&self.open[*at].1, answer)) else {
             return Err(IllegalEntry::Unmatched {
                 answer: format!("{id} {}", answer.name()),
                 open: match self.open.last() {
@@ -37,7 +35,7 @@ impl Session {
                 },
             });
         };
-        self.open.remove(place);
+        let (_, command) = self.open.remove(place);
         match answer {
             Answer::Failed { flag, ending, detail } => {
                 self.fail(&command, *flag, *ending, detail);

@@ -122,20 +122,10 @@ impl Session {
     }
 
     fn apply_decision(&mut self, id: CommandId, command: &Command) -> Result<(), IllegalEntry> {
-        let wanted = self.next();
-        if !matches!(&wanted, Next::Do(next, decided) if *next == id && decided == command) {
-            return Err(IllegalEntry::NotDecided {
-                logged: format!("{id} {}", command.name()),
-                decided: match wanted {
-                    Next::Do(next, decided) if decided.name() == command.name() => {
-                        format!("{next} {} with other contents", decided.name())
-                    }
-                    Next::Do(next, decided) => format!("{next} {}", decided.name()),
-                    Next::Wait => String::from("to wait"),
-                    Next::Over(_) => String::from("nothing"),
-                },
-            });
-        }
+        let decided = match self.next() {
+            Next::Do(next, decided) if next == id && decided == *command => decided,
+            other => return Err(not_decided(id, command, &other)),
+        };
         self.commands = id.0;
         match command {
             Command::Prompt { turn, .. } => {
@@ -148,7 +138,7 @@ impl Session {
         if command.is_beside_a_turn() {
             self.beside.pop_front();
         }
-        self.open.push((id, command.clone()));
+        self.open.push((id, decided));
         Ok(())
     }
 
@@ -275,6 +265,20 @@ impl Session {
 
     pub(super) fn limits(&self) -> &SessionLimits {
         &self.scenario.spec.limits
+    }
+}
+
+fn not_decided(id: CommandId, logged: &Command, wanted: &Next) -> IllegalEntry {
+    IllegalEntry::NotDecided {
+        logged: format!("{id} {}", logged.name()),
+        decided: match wanted {
+            Next::Do(next, decided) if decided.name() == logged.name() => {
+                format!("{next} {} with other contents", decided.name())
+            }
+            Next::Do(next, decided) => format!("{next} {}", decided.name()),
+            Next::Wait => String::from("to wait"),
+            Next::Over(_) => String::from("nothing"),
+        },
     }
 }
 

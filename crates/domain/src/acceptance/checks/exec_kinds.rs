@@ -29,10 +29,10 @@ pub(super) fn is_of_kind(invocation: &Invocation<'_>, kind: ExecKind) -> bool {
         ExecKind::Serves => SERVES,
     };
     let fits = rules.iter().any(|rule| {
-        invocation.names.iter().any(|name| {
-            words(rule.programs).any(|program| program == name)
-                && rule.act.fits(name, invocation.args)
-        })
+        invocation
+            .names
+            .iter()
+            .any(|name| lists(rule.programs, name) && rule.act.fits(name, invocation.args))
     });
     let by_script = match kind {
         ExecKind::RunsTests => invocation.script.is_some_and(is_test_script),
@@ -50,7 +50,7 @@ pub(super) fn is_of_kind(invocation: &Invocation<'_>, kind: ExecKind) -> bool {
 pub(super) fn only_starts_others(invocation: &Invocation<'_>) -> bool {
     const STARTERS: &str = "make gmake ninja just task rake invoke inv npm npx pnpm yarn bun composer \
                             tox nox coverage";
-    invocation.names.iter().any(|name| words(STARTERS).any(|starter| starter == name))
+    invocation.names.iter().any(|name| lists(STARTERS, name))
         || invocation.script.is_some_and(is_test_script)
 }
 
@@ -494,6 +494,20 @@ impl Act {
                 .take_while(|arg| *arg != "--")
                 .any(|arg| words(flags).any(|flag| fits_flag(flag, arg))),
         }
+    }
+}
+
+/// Whether a name is one of the words of a list.
+fn lists(list: &'static str, name: &str) -> bool {
+    let mut rest = list.as_bytes();
+    let name = name.as_bytes();
+    loop {
+        let behind = rest.strip_prefix(name);
+        if behind.is_some_and(|behind| behind.first().is_none_or(|byte| *byte == b' ')) {
+            return !name.is_empty() && !name.contains(&b' ');
+        }
+        let Some(space) = rest.iter().position(|byte| *byte == b' ') else { return false };
+        rest = &rest[space + 1..];
     }
 }
 

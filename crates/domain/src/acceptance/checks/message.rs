@@ -69,15 +69,19 @@ pub(super) fn occurrences(
 }
 
 fn satisfies(demand: &MessageCheck, message: &str) -> bool {
-    let words = text::words(message).count() as u64;
-    let within = |count: u64, least: Option<u32>, most: Option<u32>| {
+    // Only what is demanded is counted: a long session is read again at each look.
+    let within = |count: &dyn Fn() -> usize, least: Option<u32>, most: Option<u32>| {
+        if least.is_none() && most.is_none() {
+            return true;
+        }
+        let count = count() as u64;
         least.is_none_or(|least| count >= u64::from(least))
             && most.is_none_or(|most| count <= u64::from(most))
     };
     demand.mentions.iter().all(|aliases| text::mentions(message, aliases))
-        && within(words, demand.words_min, demand.words_max)
-        && within(text::open_questions(message).len() as u64, None, demand.questions_max)
-        && within(u64::from(text::list_lines(message)), demand.list_min, None)
+        && within(&|| text::words(message).count(), demand.words_min, demand.words_max)
+        && within(&|| text::open_questions(message).len(), None, demand.questions_max)
+        && within(&|| text::list_lines(message) as usize, demand.list_min, None)
         && (demand.code == Codes::Any || !text::holds_code(message))
         && demand.claims.is_none_or(|claim| {
             let no_words =
