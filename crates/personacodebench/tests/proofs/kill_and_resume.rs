@@ -32,12 +32,16 @@ fn tiny_survives_kills() {
     };
     let run = ["run", "tiny", "--agent", "oracle", "--agent", "eager", "--agent", "nop"];
     let mut killed = 0;
-    for seed in 1..=3 {
+    // How many kills come before the end depends on the host's speed, so it goes on until enough have hit.
+    for seed in 1..=12 {
         let mut arguments = run.to_vec();
-        arguments.extend(["--repeats", "3", "--out", "out"]);
-        killed += survives(&bench, &arguments, seed, 6, 2_500, &classes);
+        arguments.extend(["--repeats", "4", "--out", "out"]);
+        killed += survives(&bench, &arguments, seed, 6, 700, &classes);
+        if killed >= 12 {
+            return;
+        }
     }
-    assert!(killed >= 12, "only {killed} kills hit a run that was not done");
+    panic!("only {killed} kills hit a run that was not done");
 }
 
 #[test]
@@ -53,7 +57,7 @@ fn a_starter_pair_survives_kills() {
         "--out",
         "out",
     ];
-    let killed = survives(&bench, &arguments, 4, 3, 6_000, &|_| "joint pass");
+    let killed = survives(&bench, &arguments, 4, 3, 2_500, &|_| "joint pass");
     assert!(killed >= 1, "no kill hit a run that was not done");
 }
 
