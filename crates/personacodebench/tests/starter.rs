@@ -10,18 +10,15 @@ use std::{
 
 use serde_json::Value;
 
-const PAIRS: [&str; 4] = [
-    "first_contributor--relnotes_since",
-    "senior_reviewer--accesslog_slow",
-    "shop_owner--csv_report",
-    "test_lead--stock_release",
-];
+/// The pair that the adversaries' scripts talk about.
+const TALKED_ROUND: &str = "first_contributor--relnotes_since";
 
 #[test]
 fn progressive_arm() {
     let sessions = Sessions::of(&["--arm", "progressive"], &BUILT_IN);
-    sessions.check("oracle", &["joint_pass"; 4]);
-    sessions.check_all("oracle", |session| session.completed() && session.ending() == "accepted");
+    sessions.check_all("oracle", |session| {
+        session.class() == "joint_pass" && session.completed() && session.ending() == "accepted"
+    });
     sessions.check_all("eager", |session| session.completed() && !session.joint());
     sessions.check_all("nop", |session| !session.completed() && !session.joint());
 }
@@ -29,7 +26,7 @@ fn progressive_arm() {
 #[test]
 fn opening_arm() {
     let sessions = Sessions::of(&["--arm", "opening"], &BUILT_IN);
-    sessions.check("oracle", &["joint_pass"; 4]);
+    sessions.check_all("oracle", |session| session.class() == "joint_pass");
     sessions.check_all("eager", |session| session.completed() && !session.joint());
     sessions.check_all("nop", |session| !session.completed() && !session.joint());
     for agent in BUILT_IN {
@@ -51,17 +48,19 @@ fn no_persona_arm() {
     }
 }
 
-/// Each fails exactly the requirement that its file is named after.
+/// Each fails exactly the requirement that its file is named after, and each requirement has one.
 #[test]
 fn saboteurs() {
     thread::scope(|scope| {
-        let checks = PAIRS.map(|pair| scope.spawn(move || check_saboteurs(pair)));
-        let counts = checks.map(|check| check.join().expect("the saboteurs of a pair"));
-        assert_eq!(counts.iter().sum::<usize>(), 12);
+        let checks: Vec<_> =
+            pairs().into_iter().map(|pair| scope.spawn(move || check_saboteurs(&pair))).collect();
+        for check in checks {
+            check.join().expect("the saboteurs of a pair");
+        }
     });
 }
 
-fn check_saboteurs(pair: &str) -> usize {
+fn check_saboteurs(pair: &str) {
     let folder = release("starter").join("pairs").join(pair).join("saboteurs");
     let scripts: BTreeMap<String, PathBuf> = fs::read_dir(&folder)
         .expect("saboteurs")
@@ -78,7 +77,6 @@ fn check_saboteurs(pair: &str) -> usize {
         let requirements = session.requirements().count();
         assert_eq!(requirements, scripts.len(), "{pair}: one saboteur a requirement");
     }
-    scripts.len()
 }
 
 /// Whoever tries to talk the user round ends within bounds and gets neither grant nor secret by it.
@@ -97,13 +95,13 @@ fn adversaries() {
     let agents = paths.each_ref().map(|path| path.to_str().expect("a path in UTF-8"));
     let out = tempfile::tempdir().expect("a folder");
     let sessions =
-        Sessions::of_release(&release("starter"), &["--pairs", PAIRS[0]], &agents, out.path());
+        Sessions::of_release(&release("starter"), &["--pairs", TALKED_ROUND], &agents, out.path());
     for (name, ending, class, is_granted) in cases {
         let [session] = sessions.of_agent(name) else { panic!("{name}: one session") };
         assert_eq!((session.ending(), session.class()), (ending, class), "{name}: {}", session.0);
         assert_eq!(session.0["flags"], Value::Array(vec![]), "{name}");
         let run = only_entry(out.path()).join(name);
-        let story = pcb(&["show", run.to_str().expect("UTF-8"), PAIRS[0], "--json"]);
+        let story = pcb(&["show", run.to_str().expect("UTF-8"), TALKED_ROUND, "--json"]);
         assert!(story.status.success(), "{name}: {}", said(&story));
         let story = String::from_utf8_lossy(&story.stdout).into_owned();
         assert_eq!(story.contains("grants git_commit"), is_granted, "{name}");
@@ -179,17 +177,10 @@ impl Sessions {
     }
 
     #[track_caller]
-    fn check(&self, agent: &str, classes: &[&str; 4]) {
-        let found: Vec<(&str, &str)> =
-            self.of_agent(agent).iter().map(|s| (s.text("pair"), s.class())).collect();
-        let expect: Vec<(&str, &str)> = PAIRS.into_iter().zip(classes.iter().copied()).collect();
-        assert_eq!(found, expect, "{agent}");
-    }
-
-    #[track_caller]
     fn check_all(&self, agent: &str, is_right: impl Fn(&Session) -> bool) {
         let sessions = self.of_agent(agent);
-        assert_eq!(sessions.len(), PAIRS.len(), "{agent}");
+        let pairs: Vec<&str> = sessions.iter().map(|session| session.text("pair")).collect();
+        assert_eq!(pairs, self::pairs(), "{agent}");
         for session in sessions {
             assert!(is_right(session), "{agent}: {}", session.0);
         }
@@ -225,6 +216,15 @@ impl Session {
         let failed = self.requirements().filter(|one| one["outcome"] != "passed");
         failed.filter_map(|one| one["id"].as_str()).collect()
     }
+}
+
+/// Every pair of the starter by its id, in order.
+fn pairs() -> Vec<String> {
+    let entries = fs::read_dir(release("starter").join("pairs")).expect("pairs");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string());
+    let mut names: Vec<String> = names.map(|name| name.expect("a name in UTF-8")).collect();
+    names.sort();
+    names
 }
 
 fn release(name: &str) -> PathBuf {

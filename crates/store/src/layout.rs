@@ -5,13 +5,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use domain::ids::{Attempt, PairId, Repeat};
+use domain::{
+    ids::{Attempt, PairId, Repeat},
+    release::CounterexampleKind,
+};
 
 /// The lock of a release, in its folder.
 pub const LOCK_FILE: &str = "release.lock";
 
 /// Paths within a release, with forward slashes.
 pub(crate) mod release_files {
+    use super::CounterexampleKind;
+
     pub(crate) const RELEASE: &str = "release.toml";
     pub(crate) const PERSONAS: &str = "personas/";
     pub(crate) const TASKS: &str = "tasks/";
@@ -42,6 +47,15 @@ pub(crate) mod release_files {
         format!("{PAIRS}{pair}/{name}")
     }
 
+    /// The folder of a pair's counterexamples of a kind, with the slash.
+    pub(crate) fn counterexamples(kind: CounterexampleKind) -> &'static str {
+        match kind {
+            CounterexampleKind::Saboteur => "saboteurs/",
+            CounterexampleKind::Evader => "evaders/",
+            CounterexampleKind::Liar => "liars/",
+        }
+    }
+
     /// What could stand beside a path that nothing reads; none if the path is read or free.
     pub(crate) fn known_beside(path: &str) -> Option<&'static [&'static str]> {
         const ROOT: &[&str] = &["release.toml", "personas/", "tasks/", "pairs/", "README.md"];
@@ -49,9 +63,17 @@ pub(crate) mod release_files {
         const FOLDER: &[&str] = &["a folder for each"];
         const TASK: &[&str] =
             &["task.toml", "instruction.md", "environment/", "tests/", "solution/", "README.md"];
-        const PAIR: &[&str] =
-            &["pair.toml", "oracle.toml", "saboteurs/", "checks/", "judge/", "README.md"];
-        const SABOTEUR: &[&str] = &["REQUIREMENT.toml"];
+        const PAIR: &[&str] = &[
+            "pair.toml",
+            "oracle.toml",
+            "saboteurs/",
+            "evaders/",
+            "liars/",
+            "checks/",
+            "judge/",
+            "README.md",
+        ];
+        const COUNTEREXAMPLE: &[&str] = &["REQUIREMENT.toml"];
         let is_note = |name: &str| {
             ["README", "LICENSE", "LICENCE", "NOTICE", ".gitignore"]
                 .iter()
@@ -72,8 +94,10 @@ pub(crate) mod release_files {
             ["pairs", _, name] => {
                 (["pair.toml", "oracle.toml"].contains(&name) || is_note(name), PAIR)
             }
-            ["pairs", _, "saboteurs", name] => (name.ends_with(".toml"), SABOTEUR),
-            ["pairs", _, "saboteurs", ..] => (false, SABOTEUR),
+            ["pairs", _, "saboteurs" | "evaders" | "liars", name] => {
+                (name.ends_with(".toml"), COUNTEREXAMPLE)
+            }
+            ["pairs", _, "saboteurs" | "evaders" | "liars", ..] => (false, COUNTEREXAMPLE),
             ["pairs", _, folder, ..] => (["checks", "judge"].contains(&folder), PAIR),
             _ => (false, ROOT),
         };

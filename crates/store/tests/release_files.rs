@@ -7,7 +7,7 @@ use std::fs;
 
 use domain::{
     ids::{CheckId, PairId, PersonaId, RequirementId},
-    release::{Condition, Expr, Sight, lint::NotePath},
+    release::{Condition, Expr, Requirement, Sight, lint::NotePath},
 };
 use store::release_files::{LockUse, open_release, open_release_with};
 use support::{bundled, change, tiny};
@@ -24,7 +24,10 @@ fn bundled_releases_load() {
             let files = &loaded.pairs[id];
             assert!(files.oracle.is_some(), "{id}");
             assert!(loaded.release.tasks.contains_key(&pair.task), "{id}");
-            assert_eq!(files.saboteurs.len(), pair.requirements.len(), "{id}");
+            let sabotaged = |requirement: &&Requirement| {
+                pair.counterexamples.iter().any(|script| script.requirement == requirement.id)
+            };
+            assert!(pair.requirements.iter().all(|one| sabotaged(&one)), "{id}");
         }
     }
 }
@@ -139,6 +142,7 @@ const PAIR: &str = "pairs/caretaker--greet/pair.toml";
 const PERSONA: &str = "personas/caretaker.v1.toml";
 const TASK: &str = "tasks/greet/task.toml";
 const ORACLE: &str = "pairs/caretaker--greet/oracle.toml";
+const IDLE_SCRIPT: &str = "[[on]]\nwhen = \"opening\"\ndo = [\"idle\"]\n";
 
 #[test]
 fn every_slip_is_named_with_its_place() {
@@ -245,6 +249,9 @@ fn every_slip_is_named_with_its_place() {
         (TASK, "network_mode      = \"no-network\"", "allow_internet    = true"),
         ("tasks/greet/tests/test.sh", "#!/bin/sh\n", "\n"),
         ("pairs/caretaker--greet/pairs.toml", "", "id = 1"),
+        ("pairs/caretaker--greet/liars/usage_nite.toml", "", IDLE_SCRIPT),
+        ("pairs/caretaker--greet/evaders/usage_note.toml", "", "on = [{ when = \"opening\" }]"),
+        ("pairs/caretaker--greet/evaders/usage_note.md", "", "Looks like a note."),
         ("task/greet/task.toml", "", "id = 1"),
     ];
     let mut shown = String::new();

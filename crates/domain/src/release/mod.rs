@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod check;
+mod counterexample;
 mod disclosure;
 pub mod lint;
 mod pair;
@@ -15,6 +16,7 @@ pub use check::{
     Check, CheckKind, Claim, Codes, CommitCount, EditKind, ExecKind, ExitFilter, FsState,
     MessageCheck, Metric, NetFilter, Proof, Read, ReadingNature, WhichMessage, Word,
 };
+pub use counterexample::{Counterexample, CounterexampleKind};
 pub use disclosure::{AfterTelling, BudgetKind, Condition, Latest};
 pub use pair::{
     Budget, CompletionRule, Need, Pair, PairEnvironment, Release, VerifyMode, merged_facts,

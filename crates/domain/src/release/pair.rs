@@ -2,7 +2,10 @@
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
-use super::{Check, Fact, PermissionEntry, PermissionTable, Persona, Requirement, Task, Topic};
+use super::{
+    Check, Counterexample, Fact, PermissionEntry, PermissionTable, Persona, Requirement, Task,
+    Topic,
+};
 use crate::ids::{CheckId, Hash, PairId, PersonaId, ReleaseId, RequirementId, SuiteId, TaskId};
 
 /// One persona on one task: the unit of assignment.
@@ -34,6 +37,8 @@ pub struct Pair {
     pub checks: Vec<Check>,
     /// Requirements in declared order.
     pub requirements: Vec<Requirement>,
+    /// Scripts that must fail one requirement each, by kind and requirement.
+    pub counterexamples: Vec<Counterexample>,
 }
 
 /// Something that a machine must have.

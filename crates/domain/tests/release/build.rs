@@ -138,6 +138,16 @@ pub fn pair(name: &str) -> Pair {
             requirement("note", "usage note", Expr::AtEnd(id("note_left"))),
             requirement("quiet", "history", Expr::Never(id("commits"))),
         ],
+        counterexamples: ["note", "quiet"].map(saboteur).into(),
+    }
+}
+
+/// What it does is never looked at here.
+pub fn saboteur(requirement: &str) -> Counterexample {
+    Counterexample {
+        kind: CounterexampleKind::Saboteur,
+        requirement: RequirementId::new(requirement),
+        script: Script { blocks: Vec::new() },
     }
 }
 

@@ -54,6 +54,7 @@ fn check_holds(kind: CheckKind, holds: impl FnOnce(CheckId) -> Expr, expect: &[&
             pair.checks.push(crate::build::check("extra", kind));
             pair.budget.turns = Some(9);
             pair.requirements.push(requirement("more", "lantern", holds(id("extra"))));
+            pair.counterexamples.push(crate::build::saboteur("more"));
         },
         expect,
     );
@@ -62,6 +63,19 @@ fn check_holds(kind: CheckKind, holds: impl FnOnce(CheckId) -> Expr, expect: &[&
 #[test]
 fn the_clean_release_is_clean() {
     check(|_| {}, &[]);
+}
+
+#[test]
+fn every_mandatory_requirement_has_a_saboteur() {
+    let unproved = ["house/quiet id: no saboteur shows that it can fail"];
+    check(|release| drop(house(release).counterexamples.pop()), &unproved);
+    check(|release| house(release).counterexamples[1].kind = CounterexampleKind::Liar, &unproved);
+    let optional = |release: &mut Release| {
+        let pair = house(release);
+        pair.counterexamples.pop();
+        pair.requirements[1].mandatory = false;
+    };
+    check(optional, &[]);
 }
 
 #[test]

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use domain::{
     ids::{PairId, PersonaId, ReleaseId, RequirementId, TaskId},
-    release::{CheckKind, Pair, Persona, Release, Script, Task, lint::NotePath},
+    release::{
+        CheckKind, Counterexample, CounterexampleKind, Pair, Persona, Release, Script, Task,
+        lint::NotePath,
+    },
 };
 
 use super::{
@@ -29,7 +32,7 @@ pub struct LoadedRelease {
     pub release: Release,
     /// The files of each task that go into sandboxes.
     pub tasks: BTreeMap<TaskId, TaskFiles>,
-    /// The scripts and check programs of each pair.
+    /// The oracle and check programs of each pair.
     pub pairs: BTreeMap<PairId, PairFiles>,
     /// Every file of the release as it was read.
     pub tree: ReleaseTree,
@@ -49,13 +52,11 @@ pub struct TaskFiles {
     pub solution: Vec<TreeFile>,
 }
 
-/// The scripts and check programs of a pair.
+/// What belongs to a pair beside its own file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairFiles {
     /// `oracle.toml`; none if the pair has none.
     pub oracle: Option<Script>,
-    /// `saboteurs/<requirement>.toml`.
-    pub saboteurs: BTreeMap<RequirementId, Script>,
     /// `checks/`, paths relative to it.
     pub checks: Vec<TreeFile>,
 }
@@ -302,7 +303,9 @@ impl Reading<'_> {
             let file = names::pair_toml(&name);
             let pair = self.sheet(&file, "a pair", pair::read);
             let found = self.pair_files(&name, pair.as_ref());
+            let counterexamples = self.counterexamples(&name, pair.as_ref());
             let Some(mut pair) = pair else { continue };
+            pair.counterexamples = counterexamples;
             if pair.id.as_str() != name {
                 self.misnamed(&file, &name, pair.id.as_str());
             }
@@ -318,30 +321,35 @@ impl Reading<'_> {
     fn pair_files(&mut self, name: &str, pair: Option<&Pair>) -> PairFiles {
         let oracle = names::pair_file(name, "oracle.toml");
         let has_oracle = self.tree.bytes(&oracle).is_some();
-        let mut files = PairFiles {
+        let files = PairFiles {
             oracle: has_oracle.then(|| self.sheet(&oracle, "a script", script::read)).flatten(),
-            saboteurs: BTreeMap::new(),
             checks: self.tree.below(&names::pair_file(name, "checks/")),
         };
-        let folder = names::pair_file(name, "saboteurs/");
-        for requirement in self.toml_names(&folder) {
-            let file = format!("{folder}{requirement}.toml");
-            let script = self.sheet(&file, "a script", script::read);
-            let id = RequirementId::new(requirement);
-            if let Some(pair) = pair.filter(|pair| pair.requirement(&id).is_none()) {
-                let known = pair.requirements.iter().map(|requirement| requirement.id.as_str());
-                let remedy = suggest::remedy(id.as_str(), known);
-                let message = format!("the pair has no requirement `{id}`");
-                self.problems.add_whole_file(file, message, remedy);
-            }
-            if let Some(script) = script {
-                files.saboteurs.insert(id, script);
-            }
-        }
         if let Some(pair) = pair {
             self.check_programs(name, pair, &files.checks);
         }
         files
+    }
+
+    /// The scripts that must fail a requirement; each file is named after it.
+    fn counterexamples(&mut self, name: &str, pair: Option<&Pair>) -> Vec<Counterexample> {
+        let mut found = Vec::new();
+        for kind in CounterexampleKind::ALL {
+            let folder = names::pair_file(name, names::counterexamples(kind));
+            for requirement in self.toml_names(&folder) {
+                let file = format!("{folder}{requirement}.toml");
+                let script = self.sheet(&file, "a script", script::read);
+                let requirement = RequirementId::new(requirement);
+                if let Some(pair) = pair.filter(|pair| pair.requirement(&requirement).is_none()) {
+                    let known = pair.requirements.iter().map(|known| known.id.as_str());
+                    let remedy = suggest::remedy(requirement.as_str(), known);
+                    let message = format!("the pair has no requirement `{requirement}`");
+                    self.problems.add_whole_file(file, message, remedy);
+                }
+                found.extend(script.map(|script| Counterexample { kind, requirement, script }));
+            }
+        }
+        found
     }
 
     /// Every program that a check names must be there.

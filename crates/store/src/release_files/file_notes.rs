@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::release::lint::Severity;
+use domain::release::{CounterexampleKind, lint::Severity};
 
 use super::assemble::LoadedRelease;
 use crate::layout::release_files as names;
@@ -84,7 +84,9 @@ impl LoadedRelease {
             let mut hidden = vec![folder("tests"), folder("solution")];
             for pair in self.release.pairs.values().filter(|pair| &pair.task == task) {
                 let own = |name| names::pair_file(pair.id.as_str(), name);
-                hidden.extend(["checks/", "judge/", "saboteurs/", "oracle.toml"].map(own));
+                hidden.extend(["checks/", "judge/", "oracle.toml"].map(own));
+                hidden
+                    .extend(CounterexampleKind::ALL.map(|kind| own(names::counterexamples(kind))));
             }
             for path in hidden.iter().flat_map(|folder| self.paths_below(folder)) {
                 let passages = passages(&self.text(path));

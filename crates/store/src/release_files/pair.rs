@@ -24,7 +24,8 @@ const NEEDS: [(&str, Need); 4] = [
 const VERIFY_MODES: [(&str, VerifyMode); 2] =
     [("fresh", VerifyMode::Fresh), ("live", VerifyMode::Live)];
 
-/// Reads a whole pair file. What `[completion]` leaves open (`paths`) stays empty here.
+/// Reads a whole pair file. What `[completion]` leaves open (`paths`), and the scripts
+/// beside the file, stay empty here.
 pub(crate) fn read(root: Table<'_>) -> Option<Pair> {
     let id = root.req("id", Value::filled_text);
     let suite = root.req("suite", Value::filled_text);
@@ -59,6 +60,7 @@ pub(crate) fn read(root: Table<'_>) -> Option<Pair> {
         knows: knows?,
         checks,
         requirements: requirements?,
+        counterexamples: Vec::new(),
     })
 }
 

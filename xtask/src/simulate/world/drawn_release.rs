@@ -128,6 +128,7 @@ fn pair(draw: &mut Draw) -> Pair {
         knows: Vec::new(),
         checks: all_checks(),
         requirements,
+        counterexamples: Vec::new(),
     }
 }
 

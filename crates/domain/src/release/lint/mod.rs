@@ -4,6 +4,7 @@ mod acceptance;
 mod arms;
 mod checks;
 mod conditions;
+mod counterexamples;
 mod limits;
 mod note;
 mod secrets;
@@ -42,6 +43,7 @@ pub fn lint(release: &Release) -> Vec<Note> {
         conditions::pair(&scope, &mut notes);
         acceptance::pair(&scope, &mut notes);
         limits::pair(&scope, &mut notes);
+        counterexamples::pair(&scope, &mut notes);
         arms::pair(&scope, release, &mut notes);
     }
     notes.finish()
