@@ -43,6 +43,8 @@ pub enum CommandLine {
     Doctor(commands::doctor::DoctorArgs),
     /// List what there is.
     List(commands::list::ListArgs),
+    /// Print the tables of the benchmark's paper, or recompute them.
+    Published(commands::published::PublishedArgs),
 }
 
 /// Output format of tables.

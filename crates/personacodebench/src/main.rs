@@ -17,7 +17,7 @@ mod tables;
 use adapters::sandboxes::local::{SUPERVISOR_ARGUMENT, supervisor_main};
 use arguments::{Arguments, CommandLine};
 use clap::Parser;
-use commands::{doctor, lint, list, lock, replay, report, resume, run, show};
+use commands::{doctor, lint, list, lock, published, replay, report, resume, run, show};
 
 fn main() -> std::process::ExitCode {
     // A sandbox is held by this program again, before anything else has started.
@@ -34,6 +34,7 @@ fn main() -> std::process::ExitCode {
         CommandLine::Lock(args) => lock::run(&args),
         CommandLine::Doctor(args) => doctor::run(&args),
         CommandLine::List(args) => list::run(&args),
+        CommandLine::Published(args) => published::run(&args),
     };
     let code = done.unwrap_or_else(|failure| {
         eprintln!("{}", failure.message);

@@ -4,5 +4,6 @@
 
 pub mod context;
 pub mod live;
+pub mod published;
 pub mod render;
 pub mod statistics;

@@ -4,6 +4,7 @@ pub mod doctor;
 pub mod lint;
 pub mod list;
 pub mod lock;
+pub mod published;
 pub mod replay;
 pub mod report;
 pub mod resume;

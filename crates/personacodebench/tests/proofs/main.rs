@@ -8,6 +8,7 @@ mod exit_codes;
 mod golden_run;
 mod kill_and_resume;
 mod ordinary_user;
+mod published;
 mod regrade;
 mod signals;
 mod terminal_safety;

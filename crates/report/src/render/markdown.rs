@@ -13,8 +13,15 @@ pub fn group_markdown(group: &GroupContext) -> String {
     for line in header_lines(group) {
         let _ = writeln!(text, "{}  ", escaped(&line));
     }
-    for table in tables(group) {
-        write_table(&mut text, &table);
+    text.push_str(&tables_markdown(&tables(group)));
+    text
+}
+
+/// Tables one after the other.
+pub fn tables_markdown(tables: &[Table]) -> String {
+    let mut text = String::new();
+    for table in tables {
+        write_table(&mut text, table);
     }
     text
 }

@@ -5,6 +5,6 @@ mod markdown;
 mod terminal;
 
 pub use json::{group_json, story_json};
-pub use markdown::group_markdown;
+pub use markdown::{group_markdown, tables_markdown};
 pub(crate) use terminal::plain;
-pub use terminal::{group_terminal, story_terminal};
+pub use terminal::{group_terminal, story_terminal, tables_terminal};

@@ -12,8 +12,15 @@ pub fn group_terminal(group: &GroupContext, width: Option<u16>) -> String {
     for line in header_lines(group) {
         let _ = writeln!(text, "{}", plain(&line));
     }
-    for table in tables(group) {
-        write_table(&mut text, &table, width);
+    text.push_str(&tables_terminal(&tables(group), width));
+    text
+}
+
+/// Tables one after the other, at most `width` columns wide if the terminal has a width.
+pub fn tables_terminal(tables: &[Table], width: Option<u16>) -> String {
+    let mut text = String::new();
+    for table in tables {
+        write_table(&mut text, table, width);
     }
     text
 }
