@@ -156,3 +156,31 @@ async fn a_hanging_script_keeps_the_contract() {
     let sleeps = vec![ScriptStep::Run("sleep 7000".to_owned())];
     check(&ScriptedAgent::of_script("sleeps", script(sleeps)), true).await;
 }
+
+/// A pair's script runs the solution in its first turn, or where it has the step `solve`.
+#[tokio::test]
+async fn the_solution_runs_where_the_script_says() {
+    let say = |words: &str| ScriptStep::Say(words.to_owned());
+    let waits = Script {
+        blocks: vec![
+            ScriptBlock { when: ScriptWhen::Opening, steps: vec![say("First a plan.")] },
+            ScriptBlock { when: ScriptWhen::Otherwise, steps: vec![ScriptStep::Solve] },
+        ],
+    };
+    for (script, solved_after) in [(script(vec![say("It is done.")]), 1), (waits, 2)] {
+        let clock: Arc<dyn Clock> = Arc::new(VirtualClock::default());
+        let agent = ScriptedAgent::of_pair("oracle", script, solution());
+        let turns = async {
+            let sandbox = sandbox(clock.clone()).await;
+            let brief = Brief { workdir: "/app".to_owned() };
+            let conversation = agent.open(sandbox.clone(), &brief).await.expect("it opens");
+            for turn in 1..=2 {
+                let (observer, _seen) = observing(turn, sandbox.clone());
+                conversation.prompt("Go on.", &observer).await.expect("a turn ends");
+                let result = sandbox.get("/app/result.txt").await.expect("it can be read");
+                assert_eq!(result.is_some(), turn >= solved_after, "after turn {turn}");
+            }
+        };
+        clock.drive(Box::pin(turns)).await;
+    }
+}

@@ -31,13 +31,15 @@ pub struct Solution {
     pub env: BTreeMap<String, String>,
 }
 
-/// When the reference solution is run, before anything the script says.
+/// When the reference solution is run: before anything the script says, or as a step of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Solves {
     /// Never.
     Never,
     /// In the first turn.
     AtOpening(Solution),
+    /// Where the script says.
+    WhenTold(Solution),
     /// In every turn.
     EachTurn(Solution),
 }
@@ -56,9 +58,14 @@ impl ScriptedAgent {
         Self { name: name.into(), script, solves: Solves::Never }
     }
 
-    /// A script of a pair, oracle or saboteur: the task's solution is run first.
+    /// A script of a pair, oracle or saboteur: the task's solution is run first, or where the script says.
     pub fn of_pair(name: impl Into<String>, script: Script, solution: Solution) -> Self {
-        Self { name: name.into(), script, solves: Solves::AtOpening(solution) }
+        let solves = if script.says_when_it_solves() {
+            Solves::WhenTold(solution)
+        } else {
+            Solves::AtOpening(solution)
+        };
+        Self { name: name.into(), script, solves }
     }
 
     /// Runs the solution in every turn, says that it is done and never listens.
@@ -159,7 +166,7 @@ impl ScriptedConversation {
             Solves::AtOpening(solution) if state.turns == 1 => {
                 self.solve(solution, observer).await?;
             }
-            Solves::Never | Solves::AtOpening(_) => {}
+            Solves::Never | Solves::AtOpening(_) | Solves::WhenTold(_) => {}
         }
         for block in state.blocks.answering(message) {
             for step in state.blocks.begin(block) {
@@ -205,6 +212,10 @@ impl ScriptedConversation {
                 observer.said(words.clone());
                 return Ok(After::EndTurn(TurnStop::Finished));
             }
+            ScriptStep::Solve => match &self.solves {
+                Solves::WhenTold(solution) => self.solve(solution, observer).await?,
+                _ => observer.said("There is no solution to run here."),
+            },
             ScriptStep::Crash => return Ok(After::EndTurn(TurnStop::Crashed)),
             ScriptStep::Hang => std::future::pending::<()>().await,
             ScriptStep::Idle => return Ok(After::EndTurn(TurnStop::Finished)),

@@ -11,6 +11,13 @@ pub struct Script {
     pub blocks: Vec<ScriptBlock>,
 }
 
+impl Script {
+    /// Whether some block says when the task's reference solution is run.
+    pub fn says_when_it_solves(&self) -> bool {
+        self.blocks.iter().any(|block| block.steps.contains(&ScriptStep::Solve))
+    }
+}
+
 /// What to do when a message of the user fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptBlock {
@@ -55,6 +62,8 @@ pub enum ScriptStep {
     Patch(String),
     /// Says something that asks, and ends the turn.
     Ask(String),
+    /// Runs the task's reference solution; a script that says so does not run it at the opening.
+    Solve,
     /// Dies.
     Crash,
     /// Never ends its turn.

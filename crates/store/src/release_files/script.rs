@@ -10,7 +10,7 @@ use super::{
 };
 
 const WHENS: [&str; 6] = ["opening", "told", "granted", "refused", "asked", "otherwise"];
-const STEPS: [&str; 8] = ["run", "say", "write", "patch", "ask", "crash", "hang", "idle"];
+const STEPS: [&str; 9] = ["run", "say", "write", "patch", "ask", "solve", "crash", "hang", "idle"];
 
 /// Reads a script; `file` is how problems name it.
 pub fn read_script(file: &str, text: &str) -> Result<Script, Problems> {
@@ -92,7 +92,7 @@ fn read_step(value: &Value<'_>) -> Option<ScriptStep> {
             table.finish();
             ScriptStep::Write { path: path?, text: text? }
         }
-        unit @ ("crash" | "hang" | "idle") => {
+        unit @ ("solve" | "crash" | "hang" | "idle") => {
             value.problem(format!("`{unit}` has no settings"), format!("write \"{unit}\""));
             return None;
         }
@@ -105,6 +105,7 @@ fn read_step(value: &Value<'_>) -> Option<ScriptStep> {
 
 fn read_unit_step(value: &Value<'_>, word: &str) -> Option<ScriptStep> {
     match word {
+        "solve" => Some(ScriptStep::Solve),
         "crash" => Some(ScriptStep::Crash),
         "hang" => Some(ScriptStep::Hang),
         "idle" => Some(ScriptStep::Idle),
