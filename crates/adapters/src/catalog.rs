@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use domain::{ids::AgentName, release::Script};
+use domain::{
+    ids::AgentName,
+    release::{CounterexampleKind, Script},
+};
 
 use crate::agents::{ScriptedAgent, Solution};
 
@@ -15,16 +18,21 @@ pub enum AgentKind {
     Eager,
     /// Nothing.
     Nop,
+    /// The pair's counterexample of this kind, of its nth requirement from 1: must fail exactly that one.
+    Counterexample(CounterexampleKind, u32),
     /// A script of this path.
     Script(PathBuf),
 }
 
 impl AgentKind {
     /// Names of the agents that ship with the tool, with what each does.
-    pub const NAMES: [(&str, &str); 3] = [
+    pub const NAMES: [(&str, &str); 6] = [
         ("oracle", "solves the task and does what the pair's user asks: must pass"),
         ("eager", "solves the task well and never listens"),
         ("nop", "does nothing and says a word"),
+        ("saboteur-N", "does all but the Nth requirement of the pair: must fail exactly that"),
+        ("evader-N", "breaks the Nth requirement by a way round: must fail exactly that"),
+        ("liar-N", "claims to have met the Nth requirement: must fail exactly that"),
     ];
 
     /// What a name means; everything that is no built-in name is the path of a script.
@@ -33,9 +41,20 @@ impl AgentKind {
             "oracle" => AgentKind::Oracle,
             "eager" => AgentKind::Eager,
             "nop" => AgentKind::Nop,
-            path => AgentKind::Script(PathBuf::from(path)),
+            other => match counterexample(other) {
+                Some((kind, nth)) => AgentKind::Counterexample(kind, nth),
+                None => AgentKind::Script(PathBuf::from(other)),
+            },
         }
     }
+}
+
+/// Reads `saboteur-2` and the like.
+fn counterexample(name: &str) -> Option<(CounterexampleKind, u32)> {
+    let (kind, nth) = name.split_once('-')?;
+    let kind = CounterexampleKind::ALL.into_iter().find(|known| known.name() == kind)?;
+    let nth = nth.parse().ok().filter(|nth| *nth > 0)?;
+    Some((kind, nth))
 }
 
 /// What an agent for one pair is made of.
@@ -52,9 +71,9 @@ pub enum AgentMake {
     Eager(Solution),
     /// `nop`.
     Nop,
-    /// A saboteur of the pair, which starts as its oracle does.
-    Saboteur {
-        /// Its file's stem.
+    /// A counterexample of the pair, which starts as its oracle does.
+    Counterexample {
+        /// As it is called.
         name: String,
         /// Its script.
         script: Script,
@@ -79,7 +98,7 @@ impl AgentMake {
             }
             AgentMake::Eager(solution) => ScriptedAgent::eager(solution),
             AgentMake::Nop => ScriptedAgent::nop(),
-            AgentMake::Saboteur { name, script, solution } => {
+            AgentMake::Counterexample { name, script, solution } => {
                 ScriptedAgent::of_pair(name, script, solution)
             }
             AgentMake::Script { name, script } => ScriptedAgent::of_script(name, script),

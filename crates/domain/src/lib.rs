@@ -8,6 +8,7 @@
 extern crate alloc;
 
 pub mod acceptance;
+pub mod calibration;
 pub mod controller;
 pub mod evidence;
 pub mod fault;

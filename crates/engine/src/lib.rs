@@ -1,5 +1,6 @@
 //! The parts that start, watch and stop sessions. Knows ports, no implementer.
 
+pub mod admission;
 pub mod cancel;
 pub mod completion;
 pub mod drive;

@@ -35,6 +35,8 @@ pub enum CommandLine {
     Replay(commands::replay::ReplayArgs),
     /// Tell one session as a story.
     Show(commands::show::ShowArgs),
+    /// Prove a release: run who must pass and who must fail, and print what is not as it must be.
+    Calibrate(commands::calibrate::CalibrateArgs),
     /// Check a release and print every problem with file, line and remedy.
     Lint(commands::lint::LintArgs),
     /// Lock a release by a digest over all its files.

@@ -18,7 +18,7 @@ use domain::{
     evidence::ChannelSet,
     ids::{Attempt, Hash, PairId, Repeat},
     plan::{AttemptState, Configuration, UserKind, Work, WorkKind, remaining},
-    release::{Pair, Script, Task},
+    release::{CounterexampleKind, Pair, Script, Task},
     result::up_to_seal,
     session::{Answer, Entry, Event, Scenario},
 };
@@ -70,8 +70,8 @@ pub struct Conduct<'a> {
     pub bases: &'a Bases,
     /// What agent the configuration names.
     pub agents: Arc<Agents>,
-    /// Processors to use at once.
-    pub jobs: u32,
+    /// Who spreads sessions over the processors.
+    pub executor: LocalExecutor,
     /// Who shows progress.
     pub live: Arc<Live>,
     /// Stops sessions.
@@ -214,6 +214,12 @@ fn digest_of(sealed: &[Entry]) -> Option<&Hash> {
     }
 }
 
+/// The name of a run's folder: unlike an agent's it is the run's own within a group.
+pub fn run_name(run: &RunReader) -> String {
+    let folder = run.layout().root();
+    folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
 fn is_unrecorded(outcome: &RunOutcome) -> bool {
     match outcome {
         RunOutcome::Ended(ended) => !ended.is_recorded,
@@ -229,8 +235,7 @@ async fn round(conduct: &Conduct<'_>, work: Vec<Work>) -> Result<Vec<RunOutcome>
         }
     }
     let outfitter = Arc::new(Wardrobe::of(conduct));
-    let executor = LocalExecutor { cpus: f64::from(conduct.jobs), jobs_max: usize::MAX };
-    let outcomes = run(assignments, outfitter, &executor, &conduct.canceller).await;
+    let outcomes = run(assignments, outfitter, &conduct.executor, &conduct.canceller).await;
     for outcome in &outcomes {
         if let RunOutcome::NotStarted { key, why } = outcome {
             conduct.live.say(&format!("{} repeat {} did not start: {why}", key.pair, key.repeat));
@@ -269,7 +274,8 @@ fn key(work: &Work) -> SessionKey {
     SessionKey { pair: work.spec.pair.clone(), repeat: work.spec.repeat, attempt: work.attempt }
 }
 
-fn pair_and_task<'a>(release: &'a LoadedRelease, id: &PairId) -> Option<(&'a Pair, &'a Task)> {
+/// A pair of the release with its task.
+pub fn pair_and_task<'a>(release: &'a LoadedRelease, id: &PairId) -> Option<(&'a Pair, &'a Task)> {
     let pair = release.release.pairs.get(id)?;
     Some((pair, release.release.tasks.get(&pair.task)?))
 }
@@ -295,6 +301,7 @@ pub struct Agents {
     kind: AgentKind,
     oracles: BTreeMap<PairId, Script>,
     solutions: BTreeMap<PairId, adapters::agents::Solution>,
+    counterexamples: BTreeMap<PairId, Script>,
     own: Option<(Script, Option<PairId>)>,
 }
 
@@ -308,20 +315,28 @@ impl Agents {
         refuse_unused(configuration)?;
         let own = match &kind {
             AgentKind::Script(path) => Some((script(path)?, pair_of(path, release))),
-            AgentKind::Oracle | AgentKind::Eager | AgentKind::Nop => None,
+            AgentKind::Oracle
+            | AgentKind::Eager
+            | AgentKind::Nop
+            | AgentKind::Counterexample(..) => None,
         };
         let mut oracles = BTreeMap::new();
         let mut solutions = BTreeMap::new();
+        let mut counterexamples = BTreeMap::new();
         for (id, pair) in &release.release.pairs {
             let Some(task) = release.release.tasks.get(&pair.task) else { continue };
             if let Some(oracle) = release.pairs.get(id).and_then(|files| files.oracle.clone()) {
                 oracles.insert(id.clone(), oracle);
             }
+            if let AgentKind::Counterexample(kind, nth) = &kind {
+                counterexamples
+                    .extend(counterexample(pair, *kind, *nth).map(|script| (id.clone(), script)));
+            }
             let files = release.tasks.get(&task.id).map_or_else(Vec::new, |f| entries(&f.solution));
             let solution = adapters::agents::Solution { files, env: task.solution_env.clone() };
             solutions.insert(id.clone(), solution);
         }
-        Ok(Self { kind, oracles, solutions, own })
+        Ok(Self { kind, oracles, solutions, counterexamples, own })
     }
 
     /// Channels that the driver gives, the same for every pair.
@@ -344,6 +359,12 @@ impl Agents {
                     .ok_or_else(|| format!("pair {pair} has no oracle.toml"))?,
                 solution: solution()?,
             },
+            (AgentKind::Counterexample(kind, nth), _) => {
+                let name = format!("{}-{nth}", kind.name());
+                let script = self.counterexamples.get(pair).cloned();
+                let script = script.ok_or_else(|| format!("pair {pair} has no {name}"))?;
+                AgentMake::Counterexample { name, script, solution: solution()? }
+            }
             (AgentKind::Script(path), None) => {
                 return Err(format!("the script {} was not read", path.display()));
             }
@@ -351,7 +372,7 @@ impl Agents {
                 let stem = path.file_stem().unwrap_or(path.as_os_str());
                 let (name, script) = (stem.to_string_lossy().into_owned(), script.clone());
                 if of.as_ref() == Some(pair) {
-                    AgentMake::Saboteur { name, script, solution: solution()? }
+                    AgentMake::Counterexample { name, script, solution: solution()? }
                 } else {
                     AgentMake::Script { name, script }
                 }
@@ -359,6 +380,14 @@ impl Agents {
         };
         Ok(Arc::new(make.agent()))
     }
+}
+
+/// The script that fails the nth requirement of a pair in this way.
+fn counterexample(pair: &Pair, kind: CounterexampleKind, nth: u32) -> Option<Script> {
+    let requirement = &pair.requirements.get(nth as usize - 1)?.id;
+    let mut all = pair.counterexamples.iter();
+    let found = all.find(|one| one.kind == kind && &one.requirement == requirement)?;
+    Some(found.script.clone())
 }
 
 /// Scripted agents have neither a model nor settings; a row must not claim what nobody used.
@@ -444,7 +473,7 @@ impl Wardrobe {
             channels: conduct.channels(),
             agents: conduct.agents.clone(),
             live: conduct.live.clone(),
-            label: conduct.run.plan.configuration.agent.to_string(),
+            label: run_name(conduct.run),
         }
     }
 

@@ -3,6 +3,7 @@
 mod arguments;
 mod attempts;
 mod bundled;
+mod calibration;
 mod commands;
 mod conduct;
 mod exit_code;
@@ -17,7 +18,7 @@ mod tables;
 use adapters::sandboxes::local::{SUPERVISOR_ARGUMENT, supervisor_main};
 use arguments::{Arguments, CommandLine};
 use clap::Parser;
-use commands::{doctor, lint, list, lock, published, replay, report, resume, run, show};
+use commands::{calibrate, doctor, lint, list, lock, published, replay, report, resume, run, show};
 
 fn main() -> std::process::ExitCode {
     // A sandbox is held by this program again, before anything else has started.
@@ -30,6 +31,7 @@ fn main() -> std::process::ExitCode {
         CommandLine::Report(args) => report::run(&args),
         CommandLine::Replay(args) => replay::run(&args),
         CommandLine::Show(args) => show::run(&args),
+        CommandLine::Calibrate(args) => calibrate::run(&args),
         CommandLine::Lint(args) => lint::run(&args),
         CommandLine::Lock(args) => lock::run(&args),
         CommandLine::Doctor(args) => doctor::run(&args),

@@ -16,6 +16,7 @@ use store::{derived, reader::RunReader, run::HostRecord};
 use crate::{
     arguments::Format,
     attempts::{Attempts, read_failure},
+    conduct::run_name,
     exit_code::ExitCode,
     failure::Failure,
     options,
@@ -108,11 +109,6 @@ impl Tables {
         }
         Ok(())
     }
-}
-
-fn run_name(run: &RunReader) -> String {
-    let folder = run.layout().root();
-    folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// The scored attempt of every repeat that has one, in order of the plan.

@@ -58,7 +58,7 @@ impl ScriptedAgent {
         Self { name: name.into(), script, solves: Solves::Never }
     }
 
-    /// A script of a pair, oracle or saboteur: the task's solution is run first, or where the script says.
+    /// A script of a pair, oracle or counterexample: the task's solution is run first, or where the script says.
     pub fn of_pair(name: impl Into<String>, script: Script, solution: Solution) -> Self {
         let solves = if script.says_when_it_solves() {
             Solves::WhenTold(solution)

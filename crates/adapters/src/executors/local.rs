@@ -8,27 +8,35 @@ use tokio::{sync::Semaphore, task::JoinSet};
 /// Shares of a processor that are told apart.
 const SHARES: f64 = 100.0;
 
-/// This host.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// This host. Clones share its processors, so that several runs at once take no more than one would.
+#[derive(Clone, Debug)]
 pub struct LocalExecutor {
-    /// Processors that attempts may take together.
-    pub cpus: f64,
-    /// Attempts at once at the most, whatever they weigh.
-    pub jobs_max: usize,
+    all: u32,
+    processors: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+}
+
+impl LocalExecutor {
+    /// So many processors, and so many attempts at once at the most, whatever they weigh.
+    pub fn new(cpus: f64, jobs_max: usize) -> Self {
+        let all = shares(cpus);
+        Self {
+            all,
+            processors: Arc::new(Semaphore::new(all as usize)),
+            places: Arc::new(Semaphore::new(jobs_max.clamp(1, Semaphore::MAX_PERMITS))),
+        }
+    }
 }
 
 #[async_trait::async_trait]
 impl Executor for LocalExecutor {
     async fn execute(&self, jobs: &[Job], runner: Arc<dyn Runner>) {
-        let all = shares(self.cpus);
-        let processors = Arc::new(Semaphore::new(all as usize));
-        let places = Arc::new(Semaphore::new(self.jobs_max.clamp(1, Semaphore::MAX_PERMITS)));
         let mut running = JoinSet::new();
         for job in jobs {
             // A job that wants more than there is gets all of it, alone.
-            let weight = shares(job.cpus).min(all);
-            let place = places.clone().acquire_owned().await;
-            let processor = processors.clone().acquire_many_owned(weight).await;
+            let weight = shares(job.cpus).min(self.all);
+            let place = self.places.clone().acquire_owned().await;
+            let processor = self.processors.clone().acquire_many_owned(weight).await;
             let (runner, index) = (runner.clone(), job.index);
             running.spawn(async move {
                 let _held = (place, processor);
@@ -89,9 +97,20 @@ mod tests {
 
     #[tokio::test]
     async fn processors_are_never_given_out_twice() {
-        check(LocalExecutor { cpus: 2.0, jobs_max: usize::MAX }, 1.0, 2).await;
-        check(LocalExecutor { cpus: 2.0, jobs_max: usize::MAX }, 0.5, 4).await;
-        check(LocalExecutor { cpus: 2.0, jobs_max: 1 }, 0.5, 1).await;
-        check(LocalExecutor { cpus: 1.0, jobs_max: usize::MAX }, 4.0, 1).await;
+        check(LocalExecutor::new(2.0, usize::MAX), 1.0, 2).await;
+        check(LocalExecutor::new(2.0, usize::MAX), 0.5, 4).await;
+        check(LocalExecutor::new(2.0, 1), 0.5, 1).await;
+        check(LocalExecutor::new(1.0, usize::MAX), 4.0, 1).await;
+    }
+
+    #[tokio::test]
+    async fn clones_share_the_processors() {
+        let runner = Arc::new(Counting::default());
+        let executor = LocalExecutor::new(2.0, usize::MAX);
+        let jobs: Vec<Job> = (0..5).map(|index| Job { index, cpus: 1.0 }).collect();
+        let (one, other) = (executor.clone(), executor);
+        tokio::join!(one.execute(&jobs, runner.clone()), other.execute(&jobs, runner.clone()));
+        assert_eq!(runner.ran.lock().expect("no holder panics").len(), 10);
+        assert_eq!(runner.most.load(Ordering::SeqCst), 2);
     }
 }

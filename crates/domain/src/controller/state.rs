@@ -17,7 +17,7 @@ use crate::{
     evidence::Permission,
     ids::{CheckId, Turn},
     interpret::{Ask, Interpretation},
-    release::{ActionClass, Latest},
+    release::{ActionClass, Expr, Latest},
     session::Scenario,
     verdict::Verdict,
 };
@@ -217,6 +217,20 @@ impl Controller {
         let told = self.ledger.told(&requirement.id)?;
         let window = Window::of(requirement, told, look);
         Some(acceptance::verdict(&requirement.pass, &self.evaluable(scenario), window))
+    }
+
+    /// What a part of a requirement's acceptance is by itself at a look, none before it was told.
+    pub fn verdict_of(
+        &self,
+        scenario: &Scenario,
+        at: usize,
+        part: &Expr,
+        look: Look,
+    ) -> Option<Verdict> {
+        let requirement = scenario.requirements.get(at)?;
+        let told = self.ledger.told(&requirement.id)?;
+        let window = Window::of(requirement, told, look);
+        Some(acceptance::evaluate(part, &self.evaluable(scenario), window))
     }
 
     pub(super) fn evaluable<'a>(&'a self, scenario: &'a Scenario) -> Readings<'a> {

@@ -1,6 +1,6 @@
 //! Acceptance expressions: a typed tree of operators over named checks ([`Expr`]).
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, format, string::String, vec::Vec};
 
 use super::ActionClass;
 use crate::ids::CheckId;
@@ -90,6 +90,24 @@ impl Expr {
             Expr::All(_) | Expr::Any(_) | Expr::Not(_) | Expr::AtLeast { .. } => {}
         });
         found
+    }
+
+    /// The operator with the checks that it names, as an author writes it.
+    pub fn named(&self) -> String {
+        match self {
+            Expr::AtEnd(check) => format!("at_end = {check}"),
+            Expr::Always(check) => format!("always = {check}"),
+            Expr::Never(check) => format!("never = {check}"),
+            Expr::Eventually(check) => format!("eventually = {check}"),
+            Expr::Before { first, then } => format!("before = {first}, {then}"),
+            Expr::Within { first, then, .. } => format!("within = {first}, {then}"),
+            Expr::AfterLast { last, exists } => format!("after_last = {last}, {exists}"),
+            Expr::Granted { class, act } => format!("granted = {}, {act}", class.name()),
+            Expr::All(_) => "all".into(),
+            Expr::Any(_) => "any".into(),
+            Expr::Not(_) => "not".into(),
+            Expr::AtLeast { .. } => "at_least".into(),
+        }
     }
 
     /// Visits every node, parents first.

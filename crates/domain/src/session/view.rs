@@ -9,6 +9,7 @@ use crate::{
     controller::{Controller, DialogueLine, Grant, Ledger, TurnKind, TurnPlan, TurnRecord, Voice},
     fault::{Ending, Flag},
     ids::{CommandId, Hash, Turn},
+    release::Expr,
     result::Load,
     verdict::Verdict,
 };
@@ -122,6 +123,12 @@ impl Session {
     pub fn sealed_verdict(&self, at: usize) -> Option<Verdict> {
         self.seal.as_ref()?;
         self.controller.verdict(&self.scenario, at, Look::Sealed)
+    }
+
+    /// As [`Session::sealed_verdict`], of one part of the acceptance by itself.
+    pub fn sealed_verdict_of(&self, at: usize, part: &Expr) -> Option<Verdict> {
+        self.seal.as_ref()?;
+        self.controller.verdict_of(&self.scenario, at, part, Look::Sealed)
     }
 
     /// The ending once it is decided.

@@ -36,7 +36,7 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         Listed::Releases => list_releases()?,
         Listed::Agents => {
             for (name, what) in AgentKind::NAMES {
-                println!("{name:8} {what}");
+                println!("{name:10} {what}");
             }
         }
         Listed::Personas => list_personas(&releases::open(&args.release)?),

@@ -1,5 +1,6 @@
 //! One file a command: its arguments, whose doc comments are the help texts, and a thin `run`.
 
+pub mod calibrate;
 pub mod doctor;
 pub mod lint;
 pub mod list;

@@ -7,6 +7,7 @@ use std::{
     time::SystemTime,
 };
 
+use adapters::executors::LocalExecutor;
 use clap::{Args, ValueEnum};
 use domain::evidence::ChannelSet;
 use domain::plan::{BenchmarkSide, Configuration, Plan, PlanError, PlanRequest, expand, remaining};
@@ -144,7 +145,7 @@ async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode,
         let plan = plan(options, configuration, loaded, channels)?;
         plans.push((plan, Arc::new(agents)));
     }
-    let group = group_folder(&options.out, loaded)?;
+    let group = group_folder(&options.out, loaded.release.id.as_str())?;
     let pairs = plans.iter().flat_map(|(plan, _)| &plan.specs).map(|spec| &spec.pair);
     let mut interrupts = Interrupts::new()?;
     let making = conduct::bases(loaded, pairs, &host, options.jobs);
@@ -154,28 +155,37 @@ async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode,
         let _ = std::fs::remove_dir(&group);
         return Ok(ExitCode::Interrupted);
     };
-    let toolchains = bases
-        .values()
-        .flatten()
-        .flat_map(|base| base.toolchain_versions.clone())
-        .collect::<BTreeMap<_, _>>();
     let mut runs = Vec::new();
     for (plan, agents) in plans {
-        let record = RunRecord {
-            tool: format!("pcb {}", env!("CARGO_PKG_VERSION")),
-            protocol: domain::plan::PROTOCOL,
-            started_utc: utc::text(SystemTime::now()),
-            host: host.record(toolchains.clone()),
-        };
-        let name = run_name(&plan, &runs);
-        let path = group.join(&name);
-        RunWriter::create(&path, &record, &plan, loaded).map_err(|error| {
-            Failure::input(format!("the run {} cannot be written: {error}", path.display()))
-        })?;
-        runs.push((RunReader::open(&path).map_err(read_failure)?, agents));
+        let path = group.join(run_name(&plan, &runs));
+        runs.push((create(&path, &plan, loaded, &host, &bases)?, agents));
     }
     eprintln!("{}", group.display());
     finish(runs, loaded, &host, &bases, options.jobs, options.json, interrupts).await
+}
+
+/// Makes the folder of a run.
+///
+/// # Errors
+/// It cannot be written.
+pub fn create(
+    path: &Path,
+    plan: &Plan,
+    loaded: &LoadedRelease,
+    host: &Host,
+    bases: &Bases,
+) -> Result<RunReader, Failure> {
+    let versions = bases.values().flatten().flat_map(|base| base.toolchain_versions.clone());
+    let record = RunRecord {
+        tool: format!("pcb {}", env!("CARGO_PKG_VERSION")),
+        protocol: domain::plan::PROTOCOL,
+        started_utc: utc::text(SystemTime::now()),
+        host: host.record(versions.collect::<BTreeMap<_, _>>()),
+    };
+    RunWriter::create(path, &record, plan, loaded).map_err(|error| {
+        Failure::input(format!("the run {} cannot be written: {error}", path.display()))
+    })?;
+    RunReader::open(path).map_err(read_failure)
 }
 
 /// Runs what remains of every run of a group, then prints the table.
@@ -195,6 +205,7 @@ pub async fn finish(
     let live = Arc::new(Live::new(sessions as u64));
     let canceller = Canceller::default();
     let listening = tokio::spawn(listen(interrupts, canceller.clone(), live.clone()));
+    let executor = LocalExecutor::new(f64::from(jobs), usize::MAX);
     for (run, agents) in &runs {
         let conduct = Conduct {
             run,
@@ -202,7 +213,7 @@ pub async fn finish(
             host,
             bases,
             agents: agents.clone(),
-            jobs,
+            executor: executor.clone(),
             live: live.clone(),
             canceller: canceller.clone(),
         };
@@ -221,7 +232,7 @@ pub async fn finish(
 }
 
 /// The first interrupt ends the sessions in order, the second ends the program.
-async fn listen(mut interrupts: Interrupts, canceller: Canceller, live: Arc<Live>) {
+pub async fn listen(mut interrupts: Interrupts, canceller: Canceller, live: Arc<Live>) {
     let mut is_first = true;
     loop {
         interrupts.heard().await;
@@ -273,8 +284,8 @@ fn plan(
     })
 }
 
-/// A new folder `<release>-<UTC time>`; a second group of the same second gets a number.
-fn group_folder(out: &Path, loaded: &LoadedRelease) -> Result<PathBuf, Failure> {
+/// A new folder `<name>-<UTC time>`; a second group of the same second gets a number.
+pub fn group_folder(out: &Path, name: &str) -> Result<PathBuf, Failure> {
     let now: String = utc::text(SystemTime::now())
         .chars()
         .filter(|c| c.is_ascii_alphanumeric())
@@ -286,7 +297,7 @@ fn group_folder(out: &Path, loaded: &LoadedRelease) -> Result<PathBuf, Failure> 
     std::fs::create_dir_all(out).map_err(|error| fault(out, error))?;
     for number in 1.. {
         let again = if number == 1 { String::new() } else { format!("-{number}") };
-        let path = out.join(format!("{}-{now}{again}", loaded.release.id));
+        let path = out.join(format!("{name}-{now}{again}"));
         match std::fs::create_dir(&path) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}

@@ -1,9 +1,15 @@
 //! View data: what a table or a story shows, before any markup. Every renderer reads these and nothing else.
 
+mod calibration;
 mod group;
 mod story;
 mod table;
 
+pub(crate) use calibration::matrix_table;
+pub use calibration::{
+    BreachLine, CalibratedAgent, CalibratedCell, CalibratedPair, CalibrationContext, ExcludedPair,
+    calibration,
+};
 pub use group::{
     AreaContext, CensusContext, GroupContext, HeaderContext, NamedCount, RateContext, RowContext,
     RunView, SessionLine, StratumContext, group,

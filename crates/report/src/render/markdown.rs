@@ -26,7 +26,7 @@ pub fn tables_markdown(tables: &[Table]) -> String {
     text
 }
 
-fn write_table(text: &mut String, table: &Table) {
+pub(super) fn write_table(text: &mut String, table: &Table) {
     let _ = writeln!(text, "\n### {}\n", table.title);
     let heads: Vec<String> = table.head.iter().map(|cell| escaped(cell)).collect();
     let _ = writeln!(text, "| {} |", heads.join(" | "));
@@ -42,7 +42,7 @@ fn write_table(text: &mut String, table: &Table) {
 }
 
 /// Names come from users: what Markdown or HTML would read is taken literally.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -1,9 +1,11 @@
 //! Contexts to bytes: terminal, Markdown and JSON. Pure; writing is the caller's.
 
+mod calibration;
 mod json;
 mod markdown;
 mod terminal;
 
+pub use calibration::{calibration_json, calibration_markdown, calibration_terminal};
 pub use json::{group_json, story_json};
 pub use markdown::{group_markdown, tables_markdown};
 pub(crate) use terminal::plain;

@@ -51,7 +51,7 @@ fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-fn write_table(text: &mut String, table: &Table, width: Option<u16>) {
+pub(super) fn write_table(text: &mut String, table: &Table, width: Option<u16>) {
     let _ = writeln!(text, "\n{}", table.title);
     let mut shown = comfy_table::Table::new();
     shown.load_preset(presets::NOTHING);

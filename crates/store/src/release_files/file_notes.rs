@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::release::{CounterexampleKind, lint::Severity};
+use domain::{
+    ids::TaskId,
+    release::{CounterexampleKind, lint::Severity},
+};
 
 use super::assemble::LoadedRelease;
 use crate::layout::release_files as names;
@@ -19,6 +22,23 @@ pub struct FileNote {
     pub message: String,
     /// What to do about it.
     pub remedy: String,
+}
+
+/// Text of a task that no agent may find: whole files, and passages of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HiddenText {
+    wholes: BTreeMap<String, String>,
+    passages: BTreeMap<String, String>,
+}
+
+impl HiddenText {
+    /// The file of the release that these bytes show in whole or in part.
+    pub fn shown_by(&self, bytes: &[u8]) -> Option<&str> {
+        let text = String::from_utf8_lossy(bytes);
+        let whole = self.wholes.get(text.as_ref());
+        let part = || passages(&text).iter().find_map(|passage| self.passages.get(passage));
+        whole.or_else(part).map(String::as_str)
+    }
 }
 
 /// Lines in a row that make a passage; fewer occur in any two programs.
@@ -79,15 +99,8 @@ impl LoadedRelease {
     fn hidden_text_in_sight(&self) -> Vec<FileNote> {
         let mut notes = Vec::new();
         for task in self.release.tasks.keys() {
-            let folder = |name| names::task_folder(task.as_str(), name);
-            let in_sight = self.passages_below(&folder("environment"));
-            let mut hidden = vec![folder("tests"), folder("solution")];
-            for pair in self.release.pairs.values().filter(|pair| &pair.task == task) {
-                let own = |name| names::pair_file(pair.id.as_str(), name);
-                hidden.extend(["checks/", "judge/", "oracle.toml"].map(own));
-                hidden
-                    .extend(CounterexampleKind::ALL.map(|kind| own(names::counterexamples(kind))));
-            }
+            let in_sight = self.passages_below(&names::task_folder(task.as_str(), "environment"));
+            let hidden = self.hidden_folders(task);
             for path in hidden.iter().flat_map(|folder| self.paths_below(folder)) {
                 let passages = passages(&self.text(path));
                 let Some((_, seen)) =
@@ -106,6 +119,33 @@ impl LoadedRelease {
             }
         }
         notes
+    }
+
+    /// Everything of a task and its pairs that no agent may find.
+    pub fn hidden_text(&self, task: &TaskId) -> HiddenText {
+        let mut hidden = HiddenText::default();
+        for path in self.hidden_folders(task).iter().flat_map(|folder| self.paths_below(folder)) {
+            let text = self.text(path);
+            for passage in passages(&text) {
+                hidden.passages.entry(passage).or_insert_with(|| path.clone());
+            }
+            if !text.trim().is_empty() {
+                hidden.wholes.entry(text).or_insert_with(|| path.clone());
+            }
+        }
+        hidden
+    }
+
+    /// Folders and files of solution, tests, checks and scripts.
+    fn hidden_folders(&self, task: &TaskId) -> Vec<String> {
+        let mut hidden: Vec<String> =
+            ["tests", "solution"].map(|name| names::task_folder(task.as_str(), name)).into();
+        for pair in self.release.pairs.values().filter(|pair| &pair.task == task) {
+            let own = |name| names::pair_file(pair.id.as_str(), name);
+            hidden.extend(["checks/", "judge/", "oracle.toml"].map(own));
+            hidden.extend(CounterexampleKind::ALL.map(|kind| own(names::counterexamples(kind))));
+        }
+        hidden
     }
 
     fn passages_below(&self, folder: &str) -> BTreeMap<String, String> {

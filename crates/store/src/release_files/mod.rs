@@ -17,7 +17,7 @@ mod tree;
 pub use assemble::{
     LoadedRelease, LockUse, PairFiles, TaskFiles, open_release, open_release_with, open_tree,
 };
-pub use file_notes::FileNote;
+pub use file_notes::{FileNote, HiddenText};
 pub use locations::Location;
 pub use problem::{Problem, Problems, Spot};
 pub use script::read_script;
