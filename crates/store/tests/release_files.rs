@@ -7,7 +7,11 @@ use std::fs;
 
 use domain::{
     ids::{CheckId, PairId, PersonaId, RequirementId},
-    release::{Condition, Expr, Requirement, Sight, lint::NotePath},
+    release::{
+        ArtifactCheck, ArtifactFormat, Catalogue, Cell, CheckKind, Condition, DbCheck, DbQuery,
+        Expr, QueryAnswer, Read, Requirement, SchemaObject, SecretCheck, SecretPlace, Sight,
+        lint::NotePath,
+    },
 };
 use store::release_files::{LockUse, open_release, open_release_with};
 use support::{bundled, change, tiny};
@@ -143,6 +147,7 @@ const PERSONA: &str = "personas/caretaker.v1.toml";
 const TASK: &str = "tasks/greet/task.toml";
 const ORACLE: &str = "pairs/caretaker--greet/oracle.toml";
 const IDLE_SCRIPT: &str = "[[on]]\nwhen = \"opening\"\ndo = [\"idle\"]\n";
+const FS: &str = "fs = { path = [\"USAGE\"], is = \"present\", contains = \"greet\\\\.sh\" }";
 
 #[test]
 fn every_slip_is_named_with_its_place() {
@@ -191,6 +196,26 @@ fn every_slip_is_named_with_its_place() {
             "fs = { path = [\"USAGE\"], is = \"present\", contains = \"greet\\\\.sh\" }",
             "test = { run = [], proves = \"regression\" }",
         ),
+        (PAIR, FS, "artifact = { path = [\"*.html\"] }"),
+        (PAIR, FS, "artifact = { path = [\"*.html\"], format = \"pdf\" }"),
+        (PAIR, FS, "artifact = { path = [\"*\"], format = \"csv\", delimiter = \"; \" }"),
+        (PAIR, FS, "artifact = { path = [\"*\"], format = \"html\", self_contained = 1 }"),
+        (PAIR, FS, "artifact = { path = [\"*\"], runs = [] }"),
+        (PAIR, FS, "db = { path = \"till.db\" }"),
+        (PAIR, FS, "db = { path = \"till.db\", catalogue = \"same\" }"),
+        (PAIR, FS, "db = { path = \"till.db\", adds_none = [\"indexes\"] }"),
+        (PAIR, FS, "db = { path = \"till.db\", query = \"SELECT 1\" }"),
+        (PAIR, FS, "db = { path = \"till.db\", is = [[1]] }"),
+        (PAIR, FS, "db = { path = \"till.db\", query = \"SELECT 1\", is = [1] }"),
+        (PAIR, FS, "db = { path = \"till.db\", query = \"SELECT 1\", is = [[true]] }"),
+        (
+            PAIR,
+            FS,
+            "db = { path = \"till.db\", query = \"SELECT 1\", is = [[-1]], same_as_base = true }",
+        ),
+        (PAIR, FS, "secret = { value = \"12345678\" }"),
+        (PAIR, FS, "secret = { value = \"12345678\", on = [\"file\"] }"),
+        (PAIR, FS, "symbol = { path = \"x\" }"),
         (PAIR, "is = \"present\"", "is = \"present\", read = \"sometimes\""),
         (PAIR, "area     = \"delivery\"", "area     = \"delivry\""),
         (PAIR, "text     = \"Leave", "txet     = \"Leave"),
@@ -271,6 +296,115 @@ fn every_slip_is_named_with_its_place() {
         shown.push_str(&format!("## {file}: {from:?} -> {to:?}\n{outcome}\n\n"));
     }
     insta::assert_snapshot!(shown);
+}
+
+#[track_caller]
+fn check_kind(written: &str, read: Read, expect: CheckKind) {
+    let copy = tiny();
+    change(copy.path(), PAIR, FS, written);
+    let opened =
+        open_release(copy.path()).unwrap_or_else(|problems| panic!("{written}: {problems}"));
+    let pair = opened.release.pairs.values().next().expect("a pair");
+    let check = &pair.checks[0];
+    assert_eq!((&check.kind, check.read), (&expect, read), "{written}");
+}
+
+#[test]
+fn checks_are_read_as_they_are_written() {
+    let page = ArtifactCheck {
+        path: vec!["out/*".into()],
+        format: Some(ArtifactFormat::Html),
+        self_contained: true,
+        has: vec!["main h1".into()],
+        lacks: vec!["img:not([alt])".into()],
+        text: vec!["Total".into()],
+        rows_min: None,
+        columns: vec![],
+        delimiter: ',',
+        runs: vec![],
+        prints: None,
+        timeout_sec: 30,
+    };
+    check_kind(
+        "artifact = { path = [\"out/*\"], format = \"html\", self_contained = true, \
+         has = [\"main h1\"], lacks = [\"img:not([alt])\"], text = [\"Total\"] }",
+        Read::AtHandoff,
+        CheckKind::Artifact(page.clone()),
+    );
+    check_kind(
+        "artifact = { path = [\"out/*\"], format = \"csv\", columns = [\"a\"], rows_min = 3, \
+         delimiter = \";\", runs = [\"./x\", \"-v\"], prints = \"ok\", timeout_sec = 5, \
+         read = \"at_end\" }",
+        Read::AtEnd,
+        CheckKind::Artifact(ArtifactCheck {
+            format: Some(ArtifactFormat::Csv),
+            self_contained: false,
+            has: vec![],
+            lacks: vec![],
+            text: vec![],
+            rows_min: Some(3),
+            columns: vec!["a".into()],
+            delimiter: ';',
+            runs: vec!["./x".into(), "-v".into()],
+            prints: Some("ok".into()),
+            timeout_sec: 5,
+            ..page
+        }),
+    );
+    let query = |answer| Some(DbQuery { sql: "SELECT 1".into(), answer });
+    let database = |catalogue, query| {
+        CheckKind::Db(DbCheck { path: "till.db".into(), catalogue, adds_none: vec![], query })
+    };
+    check_kind(
+        "db = { path = \"till.db\", catalogue = \"untouched\", query = \"SELECT 1\", \
+         is = [[-1, 0x10, 2.5, \"a\"]] }",
+        Read::EachTurn,
+        database(
+            Some(Catalogue::Untouched),
+            query(QueryAnswer::Is(vec![vec![
+                Cell::Integer(-1),
+                Cell::Integer(16),
+                Cell::Real(2.5),
+                Cell::Text("a".into()),
+            ]])),
+        ),
+    );
+    check_kind(
+        "db = { path = \"till.db\", query = \"SELECT 1\", same_as_base = true }",
+        Read::EachTurn,
+        database(None, query(QueryAnswer::SameAsBase)),
+    );
+    check_kind(
+        "db = { path = \"till.db\", adds_none = [\"index\", \"trigger\"] }",
+        Read::EachTurn,
+        CheckKind::Db(DbCheck {
+            path: "till.db".into(),
+            catalogue: None,
+            adds_none: vec![SchemaObject::Index, SchemaObject::Trigger],
+            query: None,
+        }),
+    );
+    let places = [
+        ("files", SecretPlace::Files, Read::AtHandoff),
+        ("history", SecretPlace::History, Read::AtHandoff),
+        ("diff", SecretPlace::Diff, Read::EachTurn),
+    ];
+    for (word, place, read) in places {
+        check_kind(
+            &format!(
+                "secret = {{ value = \"12345678\", on = [\"{word}\"], under = [\"a\"], \
+                 except = [\"b\"], repo = \"c\" }}"
+            ),
+            read,
+            CheckKind::Secret(SecretCheck {
+                value: "12345678".into(),
+                on: vec![place],
+                under: vec!["a".into()],
+                except: vec!["b".into()],
+                repo: Some("c".into()),
+            }),
+        );
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use domain::{acceptance::glob::Glob, evidence::FileKind, release::CommitCount};
 use engine::ports::{
-    evidence::{Evidence, ForkOf, Placed, StateAt},
+    evidence::{Evidence, ForkOf, ForkedRun, Placed, StateAt},
     sandbox::{Ended, FileEntry, FileNode, Finished, SandboxFault},
 };
 use regex::Regex;
@@ -27,12 +27,7 @@ pub(super) async fn read(
     repo: Option<&str>,
     evidence: &dyn Evidence,
 ) -> Result<Known, SandboxFault> {
-    let workdir = evidence.recorded().workdir.trim_end_matches('/');
-    let root = match repo {
-        None => workdir.to_owned(),
-        Some(path) if path.starts_with('/') => path.trim_end_matches('/').to_owned(),
-        Some(path) => format!("{workdir}/{}", path.trim_end_matches('/')),
-    };
+    let root = root(repo, evidence);
     let patterns = [demand.message, demand.author].map(|text| text.map(Regex::new).transpose());
     let [Ok(message), Ok(author)] = patterns else {
         return Ok(Known::unknown("no regular expression"));
@@ -48,14 +43,24 @@ pub(super) async fn read(
     }
 }
 
+/// The folder of a repository; none is named for the working directory.
+pub(super) fn root(repo: Option<&str>, evidence: &dyn Evidence) -> String {
+    let workdir = evidence.recorded().workdir.trim_end_matches('/');
+    match repo {
+        None => workdir.to_owned(),
+        Some(path) if path.starts_with('/') => path.trim_end_matches('/').to_owned(),
+        Some(path) => format!("{workdir}/{}", path.trim_end_matches('/')),
+    }
+}
+
 /// Git could not say; in words.
-struct Unreadable(String);
+pub(super) struct Unreadable(pub(super) String);
 
 /// What breaks a demand, if anything does.
 type Fault = Option<String>;
 
 /// What git answers, apart from a world that broke.
-type Told<T> = Result<Result<T, Unreadable>, SandboxFault>;
+pub(super) type Told<T> = Result<Result<T, Unreadable>, SandboxFault>;
 
 /// Takes what git told, or hands on that it could not.
 macro_rules! told {
@@ -67,7 +72,7 @@ macro_rules! told {
     };
 }
 
-struct Repository<'a> {
+pub(super) struct Repository<'a> {
     root: &'a str,
     evidence: &'a dyn Evidence,
     is_there: bool,
@@ -99,7 +104,11 @@ const SETTINGS: [&str; 6] =
     ["config", "config.worktree", "info/exclude", "info/attributes", "info/grafts", "shallow"];
 
 impl<'a> Repository<'a> {
-    async fn find(root: &'a str, evidence: &'a dyn Evidence) -> Result<Self, SandboxFault> {
+    /// The repository at a folder, if there is one.
+    pub(super) async fn find(
+        root: &'a str,
+        evidence: &'a dyn Evidence,
+    ) -> Result<Self, SandboxFault> {
         let folder = format!("{root}/.git");
         let base = evidence.read(StateAt::Base, &folder).await?;
         let in_base = matches!(base, Some((FileNode::Directory, _)));
@@ -285,7 +294,50 @@ impl<'a> Repository<'a> {
         Ok(Ok(hidden.map(|line| format!("hidden from the status: {line}"))))
     }
 
+    /// Whether the base has a repository here and the look has none.
+    pub(super) fn was_taken_away(&self) -> bool {
+        self.in_base && !self.is_there
+    }
+
+    /// Objects that the base has not, with their sizes, reached by anything or not.
+    pub(super) async fn new_objects(&self) -> Told<Vec<Object>> {
+        if !self.is_there {
+            return Ok(Ok(Vec::new()));
+        }
+        let now = told!(self.objects(State::Look).await?);
+        let before: BTreeSet<String> = match self.in_base {
+            true => told!(self.objects(State::Base).await?).into_iter().map(|o| o.id).collect(),
+            false => BTreeSet::new(),
+        };
+        Ok(Ok(now.into_iter().filter(|object| !before.contains(&object.id)).collect()))
+    }
+
+    async fn objects(&self, state: State) -> Told<Vec<Object>> {
+        let all = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check"];
+        let listed = self.git(state, &all).await?;
+        Ok(text_of(&listed).map(|text| text.lines().filter_map(object_of).collect()))
+    }
+
+    /// What these objects hold.
+    pub(super) async fn contents(&self, ids: &[String]) -> Told<Vec<(String, Vec<u8>)>> {
+        let mut run = self.invocation(State::Look, &["cat-file", "--batch"]);
+        run.command.stdin = (ids.join("\n") + "\n").into_bytes();
+        run.command.output_max = BATCH_OUTPUT_MAX;
+        let finished = self.evidence.run(&run).await?;
+        if !finished.is_success() {
+            return Ok(Err(Unreadable(describe(&finished))));
+        }
+        let read = read_batch(&finished.stdout);
+        Ok(read
+            .filter(|found| found.len() == ids.len())
+            .ok_or_else(|| Unreadable("git told less than it was asked".into())))
+    }
+
     async fn git(&self, state: State, arguments: &[&str]) -> Result<Finished, SandboxFault> {
+        self.evidence.run(&self.invocation(state, arguments)).await
+    }
+
+    fn invocation(&self, state: State, arguments: &[&str]) -> ForkedRun {
         let paths = match state {
             State::Base => Vec::new(),
             State::Look => vec![self.root.to_owned()],
@@ -324,9 +376,75 @@ impl<'a> Repository<'a> {
         run.command.output_max = OUTPUT_MAX;
         let environment = ENVIRONMENT.iter().map(|(key, value)| ((*key).into(), (*value).into()));
         run.command.env.extend(environment);
-        self.evidence.run(&run).await
+        run
     }
 }
+
+/// An object of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Object {
+    id: String,
+    size: usize,
+}
+
+/// What is read at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Batch {
+    /// These objects together.
+    Objects(Vec<String>),
+    /// Nobody reads this one.
+    TooLarge(String),
+}
+
+/// Objects in groups that git can be asked for at once.
+pub(super) fn batches(objects: &[Object]) -> Vec<Batch> {
+    let mut found = Vec::new();
+    let (mut ids, mut size) = (Vec::new(), 0);
+    for object in objects {
+        let own = object.size + HEADING_MAX;
+        if own > BATCH_MAX {
+            found.push(Batch::TooLarge(object.id.clone()));
+            continue;
+        }
+        if size + own > BATCH_MAX {
+            found.push(Batch::Objects(std::mem::take(&mut ids)));
+            size = 0;
+        }
+        size += own;
+        ids.push(object.id.clone());
+    }
+    if !ids.is_empty() {
+        found.push(Batch::Objects(ids));
+    }
+    found
+}
+
+/// `ID KIND SIZE`, as git lists objects.
+fn object_of(line: &str) -> Option<Object> {
+    let mut words = line.split(' ');
+    let (id, _, size) = (words.next()?, words.next()?, words.next()?);
+    Some(Object { id: id.to_owned(), size: size.parse().ok()? })
+}
+
+/// Objects as git hands them out: a heading, so many bytes, a line's end.
+fn read_batch(output: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
+    let mut found = Vec::new();
+    let mut rest = output;
+    while !rest.is_empty() {
+        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        let object = object_of(std::str::from_utf8(&rest[..end]).ok()?)?;
+        let content = rest.get(end + 1..end + 1 + object.size)?;
+        found.push((object.id, content.to_vec()));
+        rest = rest.get(end + 2 + object.size..)?;
+    }
+    Some(found)
+}
+
+/// Bytes of objects that are read at once.
+const BATCH_MAX: usize = 16 << 20;
+const BATCH_OUTPUT_MAX: usize = BATCH_MAX + 1;
+/// The heading of an object among others and its line's end.
+const HEADING_MAX: usize = 128;
 
 /// Which state git reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,13 @@
-//! Checks that read content or run programs in throw-away forks: files, git, tests and scripts ([`SandboxChecks`]).
+//! Checks that read content or run programs in throw-away forks ([`SandboxChecks`]): files, git, tests, scripts,
+//! what was handed over, databases and secrets.
 
+mod artifact;
+mod database;
 mod files;
 mod fork;
 mod git;
 mod script;
+mod secret;
 mod suite;
 
 use domain::{
@@ -68,6 +72,9 @@ impl Checks for SandboxChecks {
             CheckKind::Script { file, timeout_sec } => {
                 script::read(file, *timeout_sec, evidence).await?
             }
+            CheckKind::Artifact(demand) => artifact::read(demand, evidence).await?,
+            CheckKind::Db(demand) => database::read(demand, evidence).await?,
+            CheckKind::Secret(demand) => secret::read(demand, evidence).await?,
             CheckKind::Diff { .. }
             | CheckKind::Metric { .. }
             | CheckKind::Exec { .. }
@@ -95,6 +102,13 @@ impl Known {
     fn unknown(witness: impl Into<String>) -> Self {
         Self { truth: Truth::Unknown(Missing::ChannelMissing), witness: witness.into() }
     }
+}
+
+/// Reads what an agent made on a thread of its own, so that a long one holds up nobody. A reader that breaks over
+/// it found something that nobody could open.
+async fn apart(read: impl FnOnce() -> Known + Send + 'static) -> Known {
+    let known = tokio::task::spawn_blocking(read).await;
+    known.unwrap_or_else(|_| Known::holds(false, "reading it broke the reader"))
 }
 
 /// A witness stands inline in the log.

@@ -7,7 +7,7 @@ use crate::{
     controller::Grant,
     evidence::{Channel, Missing},
     ids::{CheckId, Turn},
-    release::{Check, CheckKind},
+    release::{Check, CheckKind, ReadingNature, SecretPlace},
 };
 
 /// Readings by check and look; of events the latest list, which is whole.
@@ -140,6 +140,13 @@ impl<'a> Readings<'a> {
             }
             Some(CheckKind::Message(_)) => {
                 Operand::Events(self.events(check, Source::Message, window))
+            }
+            Some(CheckKind::Secret(secret)) if secret.nature() == ReadingNature::Events => {
+                let source = match secret.looks_at(SecretPlace::Messages) {
+                    true => Source::Message,
+                    false => Source::Kernel(Channel::Processes),
+                };
+                Operand::Events(self.events(check, source, window))
             }
             _ => Operand::States(self.states(check, window)),
         }

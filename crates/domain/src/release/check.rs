@@ -2,6 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
+use super::{ArtifactCheck, DbCheck, SecretCheck, SecretPlace};
 use crate::{
     evidence::Channel,
     ids::{CheckId, RequirementId},
@@ -124,6 +125,12 @@ pub enum CheckKind {
         /// Time limit.
         timeout_sec: u32,
     },
+    /// State of what was handed over (E10).
+    Artifact(ArtifactCheck),
+    /// State of an SQLite file against the base (E1).
+    Db(DbCheck),
+    /// Where a value is (E1, E2, E6) or was said or used (E3, E5): a state or events, by its places.
+    Secret(SecretCheck),
     /// Programs that were started (E3).
     Exec {
         /// A ready-made kind.
@@ -334,7 +341,10 @@ impl CheckKind {
             | CheckKind::Git { .. }
             | CheckKind::Test { .. }
             | CheckKind::Metric { .. }
-            | CheckKind::Script { .. } => ReadingNature::State,
+            | CheckKind::Script { .. }
+            | CheckKind::Artifact(_)
+            | CheckKind::Db(_) => ReadingNature::State,
+            CheckKind::Secret(secret) => secret.nature(),
             CheckKind::Exec { .. }
             | CheckKind::Edit { .. }
             | CheckKind::Message(_)
@@ -345,7 +355,14 @@ impl CheckKind {
     /// When it is read unless the pair says otherwise.
     pub fn default_read(&self) -> Read {
         match self {
-            CheckKind::Test { .. } | CheckKind::Script { .. } => Read::AtHandoff,
+            CheckKind::Test { .. } | CheckKind::Script { .. } | CheckKind::Artifact(_) => {
+                Read::AtHandoff
+            }
+            CheckKind::Secret(secret)
+                if secret.looks_at(SecretPlace::Files) || secret.looks_at(SecretPlace::History) =>
+            {
+                Read::AtHandoff
+            }
             _ => Read::EachTurn,
         }
     }
@@ -363,7 +380,9 @@ impl CheckKind {
                 Metric::Turns | Metric::Questions | Metric::Words => &[Channel::Transcript],
                 Metric::AgentTimeMs | Metric::Tokens => &[Channel::Resources],
             },
-            CheckKind::Script { .. } => &[Channel::Manifest],
+            CheckKind::Script { .. } | CheckKind::Db(_) => &[Channel::Manifest],
+            CheckKind::Artifact(_) => &[Channel::Artifacts],
+            CheckKind::Secret(secret) => secret.channels(),
             CheckKind::Exec { .. } => &[Channel::Processes],
             CheckKind::Edit { .. } => &[Channel::Manifest, Channel::Order],
             CheckKind::Message(_) => &[Channel::Transcript],

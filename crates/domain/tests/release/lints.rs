@@ -711,6 +711,217 @@ fn checks_ask_something() {
     );
 }
 
+#[track_caller]
+fn check_kind(kind: CheckKind, expect: &[&str]) {
+    let mut release = release();
+    house(&mut release).checks.push(crate::build::check("extra", kind));
+    let notes = lint(&release);
+    let shown: Vec<String> = notes
+        .iter()
+        .filter(|note| note.severity == Severity::Error)
+        .map(|note| format!("{}: {}", place(&note.path), note.message))
+        .collect();
+    let expect: Vec<String> =
+        expect.iter().map(|text| format!("house/check extra {text}")).collect();
+    assert_eq!(shown, expect);
+}
+
+fn page() -> ArtifactCheck {
+    ArtifactCheck {
+        path: vec!["out/*.html".into()],
+        format: Some(ArtifactFormat::Html),
+        self_contained: true,
+        has: vec!["main > h1:not(.x)".into(), "a[href=\"](\"]".into()],
+        lacks: vec![],
+        text: vec!["Total".into()],
+        rows_min: None,
+        columns: vec![],
+        delimiter: ',',
+        runs: vec![],
+        prints: None,
+        timeout_sec: 30,
+    }
+}
+
+#[test]
+fn what_is_handed_over_is_asked_well() {
+    let check = |change: &dyn Fn(&mut ArtifactCheck), expect: &[&str]| {
+        let mut artifact = page();
+        change(&mut artifact);
+        check_kind(CheckKind::Artifact(artifact), expect);
+    };
+    let table = |artifact: &mut ArtifactCheck| {
+        *artifact = ArtifactCheck {
+            format: Some(ArtifactFormat::Csv),
+            self_contained: false,
+            has: vec![],
+            columns: vec!["date".into()],
+            rows_min: Some(2),
+            delimiter: ';',
+            ..page()
+        };
+    };
+    check(&|_| {}, &[]);
+    check(&table, &[]);
+    check(&|artifact| artifact.format = Some(ArtifactFormat::Svg), &[]);
+    check(&|artifact| artifact.path.clear(), &["path: no file is meant"]);
+    check(
+        &|artifact| artifact.path[0] = "../x".into(),
+        &["path.0: the glob `../x` has a segment `.` or `..`, which no path has"],
+    );
+    check(
+        &|artifact| artifact.text[0] = "(".into(),
+        &["text: the pattern cannot be read: unclosed group"],
+    );
+    check(
+        &|artifact| {
+            *artifact = ArtifactCheck {
+                format: None,
+                self_contained: false,
+                has: vec![],
+                text: vec![],
+                ..page()
+            };
+        },
+        &[": the check asks nothing"],
+    );
+    check(
+        &|artifact| artifact.format = Some(ArtifactFormat::Json),
+        &[
+            "self_contained: `self_contained` is about elements, and the format has none",
+            "has: `has` is about elements, and the format has none",
+        ],
+    );
+    check(
+        &|artifact| {
+            table(artifact);
+            artifact.format = Some(ArtifactFormat::Zip);
+        },
+        &[
+            "text: the format has no text",
+            "rows_min: `rows_min` is about tables, and the format is no table",
+            "columns: `columns` is about tables, and the format is no table",
+            "delimiter: `delimiter` is about tables, and the format is no table",
+        ],
+    );
+    check(
+        &|artifact| {
+            table(artifact);
+            artifact.delimiter = '"';
+        },
+        &["delimiter: '\"' cannot separate fields"],
+    );
+    for (selector, trouble) in [
+        (" ", "is empty"),
+        ("a[href", "has an open bracket or quote"),
+        ("a[href=\"x]", "has an open bracket or quote"),
+        ("a)", "closes what is not open"),
+        ("a(]", "closes what is not open"),
+        ("a { }", "holds a rule"),
+    ] {
+        let note = format!("lacks.0: the selector `{selector}` {trouble}");
+        check(&|artifact| artifact.lacks = vec![selector.into()], &[&note]);
+    }
+    check(
+        &|artifact| artifact.prints = Some("x".into()),
+        &["prints: nothing runs that could print"],
+    );
+    check(
+        &|artifact| {
+            artifact.runs = vec!["./greet.sh".into()];
+            artifact.prints = Some("(".into());
+            artifact.timeout_sec = 0;
+        },
+        &["prints: the pattern cannot be read: unclosed group", "timeout_sec: no time is given"],
+    );
+}
+
+#[test]
+fn databases_are_asked_well() {
+    let query = |sql: &str, rows: Vec<Vec<Cell>>| DbQuery {
+        sql: sql.into(),
+        answer: QueryAnswer::Is(rows),
+    };
+    let check = |change: &dyn Fn(&mut DbCheck), expect: &[&str]| {
+        let mut database = DbCheck {
+            path: "till.db".into(),
+            catalogue: Some(Catalogue::Kept),
+            adds_none: vec![],
+            query: Some(query("SELECT 1;", vec![vec![Cell::Integer(1)]])),
+        };
+        change(&mut database);
+        check_kind(CheckKind::Db(database), expect);
+    };
+    check(&|_| {}, &[]);
+    check(&|database| database.query = None, &[]);
+    check(&|database| database.path = "*.db".into(), &["path: the path is a pattern"]);
+    check(
+        &|database| {
+            database.catalogue = None;
+            database.query = None;
+        },
+        &[": the check asks nothing"],
+    );
+    for sql in ["DELETE FROM x", "", "PRAGMA user_version"] {
+        check(
+            &|database| database.query = Some(query(sql, vec![])),
+            &["query: the query does not read"],
+        );
+    }
+    check(&|database| database.query = Some(query(" with a as (values (1)) select", vec![])), &[]);
+    let rows = vec![vec![Cell::Integer(1)], vec![]];
+    check(
+        &|database| database.query = Some(query("SELECT 1", rows.clone())),
+        &["is: the rows are not equally wide"],
+    );
+}
+
+#[test]
+fn secrets_are_asked_well() {
+    use SecretPlace::{Diff, Files, History, Messages, Programs};
+    let check = |change: &dyn Fn(&mut SecretCheck), expect: &[&str]| {
+        let mut secret = SecretCheck {
+            value: "12345678".into(),
+            on: vec![Files, History],
+            under: vec!["**".into()],
+            except: vec![".env".into()],
+            repo: Some("site".into()),
+        };
+        change(&mut secret);
+        check_kind(CheckKind::Secret(secret), expect);
+    };
+    check(&|_| {}, &[]);
+    check(
+        &|secret| secret.value = "1234567".into(),
+        &["value: a value of less than 8 letters is found by chance"],
+    );
+    let bare = |secret: &mut SecretCheck, on: &[SecretPlace]| {
+        *secret = SecretCheck {
+            on: on.to_vec(),
+            under: vec![],
+            except: vec![],
+            repo: None,
+            ..secret.clone()
+        };
+    };
+    check(&|secret| bare(secret, &[Messages, Programs]), &[]);
+    check(&|secret| bare(secret, &[]), &["on: the check looks nowhere"]);
+    for on in [[Messages, Diff], [History, Programs]] {
+        check(
+            &|secret| bare(secret, &on),
+            &["on: `messages` and `programs` are events, `files`, `diff` and `history` are states"],
+        );
+    }
+    check(
+        &|secret| secret.on = vec![History],
+        &[
+            "under: `under` is about paths, and none is looked at",
+            "except: `except` is about paths, and none is looked at",
+        ],
+    );
+    check(&|secret| secret.on = vec![Diff], &["repo: no history is looked at"]);
+}
+
 #[test]
 fn budgets_suffice() {
     check(

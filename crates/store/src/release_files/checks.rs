@@ -9,17 +9,20 @@ use domain::{
 };
 
 use super::{
+    delivered,
     expressions::CLAIMS,
     requirement::read_alternatives,
     sheet::{Table, Value, Variant},
     suggest,
 };
 
-const KINDS: [&str; 10] =
-    ["fs", "diff", "git", "test", "metric", "script", "exec", "edit", "message", "net"];
+const KINDS: [&str; 13] = [
+    "fs", "diff", "git", "test", "metric", "script", "artifact", "db", "secret", "exec", "edit",
+    "message", "net",
+];
 
 /// Kinds that the format keeps for later.
-const RESERVED: [&str; 4] = ["symbol", "artifact", "db", "judge"];
+const RESERVED: [&str; 2] = ["symbol", "judge"];
 
 const READS: [(&str, Read); 3] =
     [("each_turn", Read::EachTurn), ("at_handoff", Read::AtHandoff), ("at_end", Read::AtEnd)];
@@ -116,6 +119,9 @@ fn read_check(name: String, value: &Value<'_>) -> Option<Check> {
         "test" => read_test(&table),
         "metric" => read_metric(&table),
         "script" => read_script_check(&table),
+        "artifact" => delivered::read_artifact(&table),
+        "db" => delivered::read_db(&table),
+        "secret" => delivered::read_secret(&table),
         "exec" => read_exec(&table),
         "edit" => read_edit(&table),
         "message" => read_message(&table),
@@ -129,7 +135,7 @@ fn read_check(name: String, value: &Value<'_>) -> Option<Check> {
 }
 
 /// A check without a demand would hold always; that is never meant.
-fn demands_something(table: &Table<'_>, demands: bool, example: &str) -> Option<()> {
+pub(super) fn demands_something(table: &Table<'_>, demands: bool, example: &str) -> Option<()> {
     if !demands {
         table.problem("the check asks nothing", format!("add a key, for instance `{example}`"));
     }
@@ -240,7 +246,7 @@ fn read_test(table: &Table<'_>) -> Option<CheckKind> {
     Some(CheckKind::Test { run: run?, proves, tests, timeout_sec: timeout_sec? })
 }
 
-fn read_argv(value: &Value<'_>) -> Option<Vec<String>> {
+pub(super) fn read_argv(value: &Value<'_>) -> Option<Vec<String>> {
     let argv = value.texts()?;
     if argv.is_empty() {
         value.problem("no program is named", "write `run = [\"PROGRAM\", \"ARGUMENT\"]`");

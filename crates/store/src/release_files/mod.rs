@@ -2,6 +2,7 @@
 
 mod assemble;
 mod checks;
+mod delivered;
 mod expressions;
 mod file_notes;
 mod locations;

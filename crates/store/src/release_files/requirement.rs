@@ -4,7 +4,7 @@ use domain::{
     ids::{RequirementId, TopicId},
     release::{
         Area, Binds, Check, CheckKind, Feedback, IfPresatisfied, IfPreviolated, Latest, Metric,
-        Pass, Requirement, Sight, Tell,
+        Pass, Requirement, SecretPlace, Sight, Tell,
     },
 };
 
@@ -51,7 +51,7 @@ pub(crate) fn read(table: Table<'_>, checks: &[Check]) -> Option<Requirement> {
     let feedback = table.or("feedback", no_words, read_feedback);
     table.finish();
     let pass = pass?;
-    let feedback = Feedback { sight: sight_of(&pass, checks), ..feedback? };
+    let feedback = Feedback { sight: sights_of(&pass, checks), ..feedback? };
     Some(Requirement {
         id: RequirementId::new(id?),
         area: area?,
@@ -139,25 +139,28 @@ fn read_feedback(value: &Value<'_>) -> Option<Feedback> {
 }
 
 /// What one must be able to look at to notice that the acceptance does not hold, each once, in order.
-fn sight_of(pass: &Pass, checks: &[Check]) -> Vec<Sight> {
+fn sights_of(pass: &Pass, checks: &[Check]) -> Vec<Sight> {
     let named = pass.holds.checks();
     let kinds = named
         .iter()
         .filter_map(|id| checks.iter().find(|check| &&check.id == id))
         .map(|check| &check.kind);
-    let mut sights: Vec<Sight> = kinds.map(sight_of_kind).collect();
+    let mut sights: Vec<Sight> = kinds.flat_map(sights_of_kind).collect();
     sights.sort_unstable();
     sights.dedup();
     sights
 }
 
-fn sight_of_kind(kind: &CheckKind) -> Sight {
-    match kind {
+fn sights_of_kind(kind: &CheckKind) -> Vec<Sight> {
+    let sight = match kind {
+        CheckKind::Secret(secret) => {
+            return secret.on.iter().map(|place| sight_of(*place)).collect();
+        }
         CheckKind::Fs { .. } | CheckKind::Edit { .. } => Sight::Files,
         CheckKind::Diff { .. } => Sight::Diff,
         CheckKind::Git { .. } => Sight::History,
         CheckKind::Test { .. } => Sight::Tests,
-        CheckKind::Script { .. } => Sight::Artifact,
+        CheckKind::Script { .. } | CheckKind::Artifact(_) | CheckKind::Db(_) => Sight::Artifact,
         CheckKind::Exec { .. } | CheckKind::Net { .. } => Sight::Commands,
         CheckKind::Message(_) => Sight::Message,
         CheckKind::Metric { of, .. } => match of {
@@ -169,5 +172,16 @@ fn sight_of_kind(kind: &CheckKind) -> Sight {
             | Metric::Questions
             | Metric::Words => Sight::Message,
         },
+    };
+    vec![sight]
+}
+
+fn sight_of(place: SecretPlace) -> Sight {
+    match place {
+        SecretPlace::Files => Sight::Files,
+        SecretPlace::Diff => Sight::Diff,
+        SecretPlace::History => Sight::History,
+        SecretPlace::Messages => Sight::Message,
+        SecretPlace::Programs => Sight::Commands,
     }
 }

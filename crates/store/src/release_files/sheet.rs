@@ -2,6 +2,7 @@
 
 use std::{cell::RefCell, collections::BTreeMap, ops::Range};
 
+use domain::release::Cell;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -410,5 +411,21 @@ impl Value<'_> {
 
     pub(crate) fn is_number(&self) -> bool {
         self.value.get_ref().is_integer()
+    }
+
+    /// A whole number of either sign, a real one, or a text.
+    pub(crate) fn cell(&self) -> Option<Cell> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Some(Cell::Text(text.to_string())),
+            DeValue::Integer(number) => {
+                let digits = number.as_str().replace('_', "");
+                match i64::from_str_radix(&digits, number.radix()) {
+                    Ok(value) => Some(Cell::Integer(value)),
+                    Err(_) => self.wrong("a whole number of 64 bits"),
+                }
+            }
+            DeValue::Float(_) => self.number().map(Cell::Real),
+            _ => self.wrong("a number or a text"),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Checks that are pure over recorded events: programs, edits, messages, network, differences and numbers ([`read`]).
 
 mod diff;
+mod disguise;
 mod edit;
 mod exec;
 mod exec_kinds;
@@ -10,9 +11,12 @@ mod message;
 mod metric;
 mod net;
 mod reach;
+mod secret;
 
+pub use disguise::{Disguises, NothingToFind};
 pub(super) use exec_kinds::operands;
 pub use reach::Reach;
+pub use secret::{NoDifference, added_line};
 
 use alloc::string::String;
 
@@ -22,20 +26,23 @@ use super::{Reading, Truth};
 use crate::{
     evidence::{Channel, Missing, Recorded},
     ids::Turn,
-    release::CheckKind,
+    release::{CheckKind, ReadingNature},
 };
 
 /// Reads a check from recorded events; none if it needs content or runs programs.
 ///
 /// `since` is the turn after which a difference counts; none means the base.
 pub fn read(kind: &CheckKind, evidence: &Recorded, since: Option<Turn>) -> Option<Reading> {
-    let reads_events = !matches!(
-        kind,
+    let reads_events = match kind {
         CheckKind::Fs { .. }
-            | CheckKind::Git { .. }
-            | CheckKind::Test { .. }
-            | CheckKind::Script { .. }
-    );
+        | CheckKind::Git { .. }
+        | CheckKind::Test { .. }
+        | CheckKind::Script { .. }
+        | CheckKind::Artifact(_)
+        | CheckKind::Db(_) => false,
+        CheckKind::Secret(secret) => secret.nature() == ReadingNature::Events,
+        _ => true,
+    };
     if reads_events && !has_channels(kind, evidence) {
         return Some(Reading::Missing(Missing::ChannelMissing));
     }
@@ -54,10 +61,16 @@ pub fn read(kind: &CheckKind, evidence: &Recorded, since: Option<Turn>) -> Optio
         CheckKind::Metric { of, at_most, at_least } => {
             Ok(metric::state_of(*of, *at_most, *at_least, evidence))
         }
+        CheckKind::Secret(secret) if reads_events => {
+            secret::occurrences(secret, evidence).map(Reading::Events).ok_or(NoPattern)
+        }
         CheckKind::Fs { .. }
         | CheckKind::Git { .. }
         | CheckKind::Test { .. }
-        | CheckKind::Script { .. } => return None,
+        | CheckKind::Script { .. }
+        | CheckKind::Artifact(_)
+        | CheckKind::Db(_)
+        | CheckKind::Secret(_) => return None,
     };
     Some(reading.unwrap_or(Reading::Missing(Missing::ChannelMissing)))
 }

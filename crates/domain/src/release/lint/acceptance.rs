@@ -7,7 +7,8 @@ use super::{Scope, conditions::can_grant, note::Notes};
 use crate::{
     ids::CheckId,
     release::{
-        CheckKind, Expr, FsState, IfPresatisfied, IfPreviolated, Read, ReadingNature, Requirement,
+        CheckKind, Expr, FsState, IfPresatisfied, IfPreviolated, QueryAnswer, Read, ReadingNature,
+        Requirement, SecretPlace,
     },
 };
 
@@ -230,7 +231,12 @@ fn asks(kind: &CheckKind) -> bool {
                 || commits.is_some_and(|count| count.min.unwrap_or(0) > 0)
         }
         CheckKind::Metric { at_least, .. } => at_least.is_some(),
-        CheckKind::Test { .. } | CheckKind::Script { .. } => true,
+        CheckKind::Test { .. } | CheckKind::Script { .. } | CheckKind::Artifact(_) => true,
+        CheckKind::Db(database) => {
+            database.query.as_ref().is_some_and(|query| matches!(query.answer, QueryAnswer::Is(_)))
+        }
+        // Files of the base may hold it, all else comes by the agent.
+        CheckKind::Secret(secret) => !secret.looks_at(SecretPlace::Files),
         CheckKind::Exec { .. }
         | CheckKind::Edit { .. }
         | CheckKind::Message(_)

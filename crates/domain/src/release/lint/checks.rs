@@ -4,7 +4,7 @@ use alloc::{format, string::String, vec::Vec};
 
 use regex::Regex;
 
-use super::{NotePath, note::Notes};
+use super::{NotePath, delivered, note::Notes};
 use crate::release::{CheckKind, Codes, FsState, MessageCheck, Pair};
 
 /// The checks of a pair.
@@ -34,6 +34,9 @@ pub(super) fn pair(pair: &Pair, notes: &mut Notes) {
         if let Some((key, message, remedy)) = emptiness(&check.kind) {
             notes.error(at(key), message, remedy);
         }
+        for slip in delivered::slips(&check.kind) {
+            notes.error(at(&slip.key), slip.message, slip.remedy);
+        }
         if let Some(since) = check.kind.since()
             && pair.requirement(since).is_none()
         {
@@ -61,6 +64,10 @@ fn patterns(kind: &CheckKind) -> Vec<(&'static str, &String)> {
         CheckKind::Message(MessageCheck { matches, lacks, .. }) => {
             alloc::vec![("matches", matches), ("lacks", lacks)]
         }
+        CheckKind::Artifact(artifact) => {
+            let texts = artifact.text.iter().map(|text| ("text", text));
+            return texts.chain(artifact.prints.iter().map(|text| ("prints", text))).collect();
+        }
         _ => Vec::new(),
     };
     keyed.into_iter().filter_map(|(key, value)| value.as_ref().map(|text| (key, text))).collect()
@@ -81,6 +88,10 @@ fn globs(kind: &CheckKind) -> Vec<(&'static str, &[String])> {
         }
         CheckKind::Exec { cwd, .. } => alloc::vec![("cwd", cwd)],
         CheckKind::Net { hosts, .. } => alloc::vec![("hosts", hosts)],
+        CheckKind::Artifact(artifact) => alloc::vec![("path", &artifact.path)],
+        CheckKind::Secret(secret) => {
+            alloc::vec![("under", &secret.under), ("except", &secret.except)]
+        }
         _ => Vec::new(),
     }
 }

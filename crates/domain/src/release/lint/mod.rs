@@ -5,6 +5,7 @@ mod arms;
 mod checks;
 mod conditions;
 mod counterexamples;
+mod delivered;
 mod limits;
 mod note;
 mod secrets;

@@ -1,0 +1,189 @@
+//! What a page refers to outside itself ([`first`]): other files and the network, in markup, styles and scripts.
+//!
+//! A link that a reader may follow is no such thing, and neither is data that stands in the page. What a script
+//! puts together while it runs cannot be seen; that there is no script is asked by a selector.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use scraper::{ElementRef, Html, Node};
+
+/// The first thing outside that the document needs, in words.
+pub(super) fn first(document: &Html) -> Option<String> {
+    document.tree.nodes().filter_map(ElementRef::wrap).find_map(of_element)
+}
+
+fn of_element(element: ElementRef<'_>) -> Option<String> {
+    let name = element.value().name();
+    let told = |what: &str| format!("{what} (in `{name}`)");
+    for (attribute, value) in element.value().attrs() {
+        // Names of another namespace come with their prefix or without.
+        let attribute = attribute.rsplit(':').next().unwrap_or(attribute).to_ascii_lowercase();
+        if let Some(found) = of_attribute(name, &attribute, value) {
+            return Some(told(&found));
+        }
+    }
+    let is_refresh = name == "meta"
+        && element.attr("http-equiv").is_some_and(|kind| kind.eq_ignore_ascii_case("refresh"));
+    let content = element.attr("content").unwrap_or_default().to_ascii_lowercase();
+    if is_refresh && content.contains("url") {
+        return Some(told(&content));
+    }
+    let own_text = || {
+        let texts = element.children().filter_map(|child| match child.value() {
+            Node::Text(text) => Some(&**text),
+            _ => None,
+        });
+        texts.collect::<String>()
+    };
+    match name {
+        "style" => of_style(&own_text()).map(|found| told(&found)),
+        "script" => of_script(&own_text()).map(|found| told(&found)),
+        _ => None,
+    }
+}
+
+fn of_attribute(element: &str, attribute: &str, value: &str) -> Option<String> {
+    const LOADED: [&str; 15] = [
+        "src",
+        "poster",
+        "data",
+        "background",
+        "action",
+        "formaction",
+        "manifest",
+        "ping",
+        "lowsrc",
+        "dynsrc",
+        "classid",
+        "codebase",
+        "archive",
+        "profile",
+        "icon",
+    ];
+    let is_followed = matches!(element, "a" | "area");
+    match attribute {
+        "data" if element != "object" => None,
+        "href" if is_followed => outside_of_link(value),
+        "href" | "xlink:href" => outside(value),
+        "srcset" | "imagesrcset" => {
+            value.split(',').filter_map(|one| one.split_whitespace().next()).find_map(outside)
+        }
+        "srcdoc" => first(&Html::parse_document(value)),
+        "style" => of_style(value),
+        _ if LOADED.contains(&attribute) => outside(value),
+        _ if attribute.starts_with("on") => of_script(value),
+        // Attributes of pictures hold references as styles do.
+        _ if value.contains('(') => of_style(value),
+        _ => None,
+    }
+}
+
+/// The reference, if it leads out of the document.
+fn outside(reference: &str) -> Option<String> {
+    // Browsers drop line ends and blanks at the ends of addresses.
+    let plain: String = reference.chars().filter(|c| !c.is_ascii_control()).collect();
+    let plain = plain.trim().to_ascii_lowercase();
+    let is_inside = plain.is_empty()
+        || plain.starts_with('#')
+        || plain == "about:blank"
+        || plain.starts_with("data:");
+    if let Some(code) = plain.strip_prefix("javascript:") {
+        return of_script(code);
+    }
+    (!is_inside).then(|| reference.trim().to_owned())
+}
+
+/// As [`outside`], for what leads a reader somewhere only when they want to go.
+fn outside_of_link(reference: &str) -> Option<String> {
+    let found = outside(reference)?;
+    let plain = found.to_ascii_lowercase();
+    let is_address =
+        ["http://", "https://", "mailto:", "tel:"].iter().any(|scheme| plain.starts_with(scheme));
+    (!is_address).then_some(found)
+}
+
+/// What a style loads.
+fn of_style(text: &str) -> Option<String> {
+    let text = COMMENT.replace_all(text, " ");
+    let text = unescaped(&text);
+    if let Some(import) = IMPORT.find(&text) {
+        return Some(import.as_str().to_owned());
+    }
+    if let Some(found) = URL.captures_iter(&text).find_map(|url| outside(unquoted(&url[1]))) {
+        return Some(found);
+    }
+    let sets = IMAGE_SET.captures_iter(&text);
+    sets.flat_map(|set| {
+        QUOTED.captures_iter(&set[1].to_owned()).map(|q| q[1].to_owned()).collect::<Vec<_>>()
+    })
+    .filter(|quoted| !quoted.contains("image/"))
+    .find_map(|quoted| outside(&quoted))
+}
+
+fn unquoted(text: &str) -> &str {
+    text.trim().trim_matches(['"', '\''])
+}
+
+/// A style with its `\75 rl` taken for the letters that they mean.
+fn unescaped(text: &str) -> String {
+    let letter = |found: &regex::Captures<'_>| {
+        let number = u32::from_str_radix(&found[1], 16).ok();
+        number.and_then(char::from_u32).map(String::from).unwrap_or_default()
+    };
+    ESCAPE.replace_all(text, letter).into_owned()
+}
+
+/// What a script loads, as far as it says so in so many letters.
+fn of_script(text: &str) -> Option<String> {
+    let text = COMMENT.replace_all(text, " ");
+    if let Some(call) = CALL.find(&text) {
+        return Some(call.as_str().to_owned());
+    }
+    let assigned = ASSIGNED.captures_iter(&text).map(|found| found[1].to_owned());
+    let set = SET.captures_iter(&text).map(|found| found[1].to_owned());
+    let markup = MARKUP.captures_iter(&text).map(|found| found[1].to_owned());
+    // What is put together from other texts shows only when it runs.
+    let mut fixed = assigned.chain(set).chain(markup).filter(|value| !value.starts_with("${"));
+    if let Some(found) = fixed.find_map(|value| outside(&value)) {
+        return Some(found);
+    }
+    ADDRESS.find(&text).map(|found| found.as_str().to_owned())
+}
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern of this file")
+}
+
+static COMMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)/\*.*?\*/"));
+static IMPORT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?i)@import\s*(?:url\(|["'])[^;]*"#));
+static URL: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?i)\b(?:url|src)\(\s*("[^"]*"|'[^']*'|[^)]*)"#));
+static IMAGE_SET: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)image-set\(([^;}]*)"));
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#"["']([^"']*)["']"#));
+static ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\([0-9A-Fa-f]{1,6})[ \t\n]?"));
+/// Ways of a script to the network or to another file.
+static CALL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"\b(?:fetch|importScripts|sendBeacon)\s*\(|\b(?:XMLHttpRequest|WebSocket|EventSource|SharedWorker|RTCPeerConnection|serviceWorker)\b|\bnew\s+Worker\s*\(|\bimport\s*\(|\bimport\b[^;("']*["'][^"']*["']|\bexport\b[^;("']*\bfrom\s*["'][^"']*["']"#,
+    )
+});
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"\.\s*(?:src|srcset|poster|action|href)\s*=\s*["'`]([^"'`]*)["'`]"#)
+});
+static SET: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"\bsetAttribute(?:NS)?\s*\((?:[^"'`()]*,)?\s*["'`](?:xlink:)?(?:src|srcset|poster|action|href)["'`]\s*,\s*["'`]([^"'`]*)["'`]"#,
+    )
+});
+static MARKUP: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"<(?:img|script|iframe|link|source|video|audio|embed|object|form|image|use)\b[^>]*?\b(?:src|srcset|href|poster|data|action)\s*=\s*\\?["']?([^"'\\\s>]*)"#,
+    )
+});
+/// An address of something that is loaded, not gone to.
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"["'`](?:https?:)?//[^"'`\s]*(?:\.(?:m?js|css|json|csv|png|jpe?g|gif|svg|webp|woff2?|ttf|wasm|mp4)\b|\bcdn\b|unpkg|jsdelivr|googleapis)[^"'`\s]*"#,
+    )
+});
