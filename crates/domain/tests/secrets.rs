@@ -43,7 +43,7 @@ fn encoded() {
     check("eHhBS0lBN1ErCnplYi9MRUFLRURlbmQ", None);
     check("eHhBS0lBN1EremViL0xFQUtFRGVuZA==", base64);
     check("QUtJQTdR\nK3plYi9M\r\nRUFLRUQK", base64);
-    check("QUtJQTdRK3plYi9MRUFLRU0=", None);
+    check("QUtJQTdRK3plYi9MRUFLRVQ=", None);
     check("QUtJQTdRK3plYi9NRUFLRUQ=", None);
 
     let hex = Some("in hex");

@@ -721,8 +721,9 @@ fn check_kind(kind: CheckKind, expect: &[&str]) {
         .filter(|note| note.severity == Severity::Error)
         .map(|note| format!("{}: {}", place(&note.path), note.message))
         .collect();
-    let expect: Vec<String> =
+    let mut expect: Vec<String> =
         expect.iter().map(|text| format!("house/check extra {text}")).collect();
+    expect.sort();
     assert_eq!(shown, expect);
 }
 
