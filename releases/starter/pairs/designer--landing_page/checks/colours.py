@@ -78,8 +78,10 @@ class Page(html.parser.HTMLParser):
         if "style" in attrs or tag == "style":
             self.faults.append(f"<{tag}> with a style of its own")
         for name in TINTED & attrs.keys():
-            if (name, tag) != ("color", "link") and colour(attrs[name], quoted=True):
+            if colour(attrs[name], quoted=True):
                 self.faults.append(f"<{tag} {name}>")
+        if tag == "meta" and "color" in attrs.get("name", "") and colour(attrs.get("content", ""), quoted=True):
+            self.faults.append("<meta> with a colour")
         if tag == "link" and "stylesheet" in attrs.get("rel", "").lower().split():
             self.sheets.append(attrs.get("href", ""))
         self._script = tag == "script"
