@@ -19,8 +19,10 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done (whatever the scores), 1 findings, 2 bad usage or input, 3 ended with repeats not \
 scored, 4 replay or lock mismatch, 130 interrupted.
 
-Example:
-  pcb run starter --agent oracle --agent eager --agent nop";
+Examples:
+  pcb run starter --agent oracle --agent eager --agent nop
+  pcb new release my-release
+  pcb help run";
 
 /// One file a command.
 #[derive(Debug, Subcommand)]
@@ -47,6 +49,12 @@ pub enum CommandLine {
     List(commands::list::ListArgs),
     /// Print the tables of the benchmark's paper, or recompute them.
     Published(commands::published::PublishedArgs),
+    /// Begin a release, or a part of one, with commented files.
+    New(commands::new::NewArgs),
+    /// Print what completes `pcb` in a shell.
+    Completions(commands::completions::CompletionsArgs),
+    /// Print the manual, or write a page for each command.
+    Man(commands::man::ManArgs),
 }
 
 /// Output format of tables.
@@ -67,4 +75,41 @@ pub struct RunFolder {
     /// Folder of a run or of a group of runs.
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn every_command_has_examples_that_parse() {
+        let mut tool = Arguments::command();
+        tool.build();
+        for command in commands::man::commands(tool) {
+            let name = command.get_display_name().unwrap_or("pcb");
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples: Vec<&str> = help
+                .lines()
+                .filter_map(|line| line.strip_prefix("  "))
+                .filter_map(|line| line.find("pcb ").map(|at| &line[at..]))
+                .map(|line| line.split(['|', '>', '#']).next().unwrap_or(line).trim())
+                .collect();
+            assert!(examples.len() >= 2, "`{name}` shows {} examples in its help", examples.len());
+            for example in examples {
+                let words = example.split_whitespace().map(|word| word.trim_matches('\''));
+                match Arguments::try_parse_from(words) {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == clap::error::ErrorKind::DisplayHelp => {}
+                    Err(error) => panic!("`{name}` shows `{example}`: {error}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
 }

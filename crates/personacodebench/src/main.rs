@@ -18,7 +18,10 @@ mod tables;
 use adapters::sandboxes::local::{SUPERVISOR_ARGUMENT, supervisor_main};
 use arguments::{Arguments, CommandLine};
 use clap::Parser;
-use commands::{calibrate, doctor, lint, list, lock, published, replay, report, resume, run, show};
+use commands::{
+    calibrate, completions, doctor, lint, list, lock, man, new, published, replay, report, resume,
+    run, show,
+};
 
 fn main() -> std::process::ExitCode {
     // A sandbox is held by this program again, before anything else has started.
@@ -37,6 +40,9 @@ fn main() -> std::process::ExitCode {
         CommandLine::Doctor(args) => doctor::run(&args),
         CommandLine::List(args) => list::run(&args),
         CommandLine::Published(args) => published::run(&args),
+        CommandLine::New(args) => new::run(&args),
+        CommandLine::Completions(args) => completions::run(&args),
+        CommandLine::Man(args) => man::run(&args),
     };
     let code = done.unwrap_or_else(|failure| {
         eprintln!("{}", failure.message);

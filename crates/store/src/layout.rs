@@ -21,6 +21,8 @@ pub(crate) mod release_files {
     pub(crate) const PERSONAS: &str = "personas/";
     pub(crate) const TASKS: &str = "tasks/";
     pub(crate) const PAIRS: &str = "pairs/";
+    pub(crate) const PAIR: &str = "pair.toml";
+    pub(crate) const ORACLE: &str = "oracle.toml";
 
     pub(crate) fn persona(id: &str) -> String {
         format!("{PERSONAS}{id}.toml")
@@ -39,8 +41,13 @@ pub(crate) mod release_files {
         format!("{TASKS}{task}/{folder}/")
     }
 
+    /// A file of a task by its path within the task's folder.
+    pub(crate) fn task_file(task: &str, path: &str) -> String {
+        format!("{TASKS}{task}/{path}")
+    }
+
     pub(crate) fn pair_toml(pair: &str) -> String {
-        pair_file(pair, "pair.toml")
+        pair_file(pair, PAIR)
     }
 
     pub(crate) fn pair_file(pair: &str, name: &str) -> String {
@@ -54,6 +61,16 @@ pub(crate) mod release_files {
             CounterexampleKind::Evader => "evaders/",
             CounterexampleKind::Liar => "liars/",
         }
+    }
+
+    /// A counterexample, relative to its pair's folder.
+    pub(crate) fn counterexample(kind: CounterexampleKind, requirement: &str) -> String {
+        format!("{}{requirement}.toml", counterexamples(kind))
+    }
+
+    /// The script of an agent, which may lie anywhere.
+    pub(crate) fn script(name: &str) -> String {
+        format!("{name}.toml")
     }
 
     /// What could stand beside a path that nothing reads; none if the path is read or free.

@@ -14,6 +14,7 @@ pub mod reader;
 pub mod release_files;
 pub mod run;
 pub mod seal;
+pub mod skeletons;
 pub mod utc;
 mod write_once;
 pub mod writer;

@@ -12,6 +12,10 @@ use crate::{
 
 /// Arguments of `pcb doctor`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pcb doctor
+  pcb doctor --release starter")]
 pub struct DoctorArgs {
     /// Also make the base of every task of this release, which shows what is missing on the host.
     #[arg(long, value_name = "RELEASE")]

@@ -6,6 +6,10 @@ use crate::{exit_code::ExitCode, failure::Failure, releases};
 
 /// Arguments of `pcb lint`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pcb lint starter
+  pcb lint ./my-release")]
 pub struct LintArgs {
     /// A bundled release or the path of one.
     pub release: String,

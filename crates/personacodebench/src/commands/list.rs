@@ -8,6 +8,11 @@ use crate::{bundled, exit_code::ExitCode, failure::Failure, releases};
 
 /// Arguments of `pcb list`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pcb list releases
+  pcb list agents
+  pcb list pairs ./my-release")]
 pub struct ListArgs {
     /// What to list.
     #[arg(value_enum)]

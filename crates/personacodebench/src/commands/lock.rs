@@ -7,6 +7,10 @@ use crate::{exit_code::ExitCode, failure::Failure, releases};
 
 /// Arguments of `pcb lock`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pcb lock ./my-release
+  pcb lock starter --check")]
 pub struct LockArgs {
     /// A bundled release or the path of one.
     pub release: String,

@@ -1,10 +1,13 @@
 //! One file a command: its arguments, whose doc comments are the help texts, and a thin `run`.
 
 pub mod calibrate;
+pub mod completions;
 pub mod doctor;
 pub mod lint;
 pub mod list;
 pub mod lock;
+pub mod man;
+pub mod new;
 pub mod published;
 pub mod replay;
 pub mod report;

@@ -45,6 +45,10 @@ pub enum Action {
 
 /// Arguments of `pcb published check`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pcb published check
+  pcb published check ./published --format markdown")]
 pub struct CheckArgs {
     /// A folder with such files; without it those that came with this build.
     #[arg(value_name = "FOLDER")]

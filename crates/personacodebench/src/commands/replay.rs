@@ -12,6 +12,10 @@ use crate::{
 
 /// Arguments of `pcb replay`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pcb replay runs/GROUP
+  pcb replay runs/GROUP/oracle")]
 pub struct ReplayArgs {
     /// The run or group.
     #[command(flatten)]

@@ -12,6 +12,11 @@ use crate::{
 
 /// Arguments of `pcb report`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pcb report runs/GROUP
+  pcb report runs/GROUP/oracle --format json
+  pcb report runs/MONDAY runs/TUESDAY --format markdown")]
 pub struct ReportArgs {
     /// Folders of runs or of groups.
     #[arg(value_name = "RUN", required = true)]

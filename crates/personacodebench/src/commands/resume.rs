@@ -19,6 +19,10 @@ use crate::{
 
 /// Arguments of `pcb resume`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pcb resume runs/GROUP
+  pcb resume runs/GROUP/oracle --jobs 2")]
 pub struct ResumeArgs {
     /// The run or group.
     #[command(flatten)]

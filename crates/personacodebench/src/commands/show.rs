@@ -21,6 +21,11 @@ use crate::{
 
 /// Arguments of `pcb show`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pcb show runs/GROUP/oracle shop_owner--csv_report
+  pcb show runs/GROUP/eager shop_owner--csv_report --repeat 2 --attempt 1
+  pcb show runs/GROUP/eager shop_owner--csv_report --json")]
 pub struct ShowArgs {
     /// Folder of the run.
     pub run: PathBuf,

@@ -125,6 +125,11 @@ impl Bench {
         path
     }
 
+    /// The text of a file below the folder.
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
     /// An unlocked copy of a bundled release below the folder.
     pub fn copy_of(&self, release: &str, name: &str) -> PathBuf {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../releases").join(release);

@@ -5,6 +5,7 @@ mod config_and_options;
 mod derived_files;
 mod disk_full;
 mod exit_codes;
+mod first_hour;
 mod golden_run;
 mod kill_and_resume;
 mod ordinary_user;

@@ -24,4 +24,5 @@ pub use problem::{Problem, Problems, Spot};
 pub use script::read_script;
 pub use tree::{ReleaseTree, TreeFile};
 
+pub(crate) use pair::read_pair;
 pub(crate) use tree::SourceFile;

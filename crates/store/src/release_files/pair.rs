@@ -1,5 +1,7 @@
 //! Reads `pairs/<pair>/pair.toml` into a [`Pair`].
 
+use std::{collections::BTreeMap, ops::Range};
+
 use domain::{
     ids::{PairId, PersonaId, SuiteId, TaskId},
     release::{
@@ -10,8 +12,9 @@ use domain::{
 use super::{
     checks::read_checks,
     persona::{read_facts, read_permissions_over, read_topics},
+    problem::Problems,
     requirement,
-    sheet::{Table, Value},
+    sheet::{Sheet, Table, Value},
 };
 
 const NEEDS: [(&str, Need); 4] = [
@@ -23,6 +26,18 @@ const NEEDS: [(&str, Need); 4] = [
 
 const VERIFY_MODES: [(&str, VerifyMode); 2] =
     [("fresh", VerifyMode::Fresh), ("live", VerifyMode::Live)];
+
+/// Reads the text of a pair file, with the place of each key by its path; `file` is how problems name it.
+pub(crate) fn read_pair(
+    file: &str,
+    text: &str,
+) -> Result<(Pair, BTreeMap<String, Range<usize>>), Problems> {
+    let sheet = Sheet::new(file, text);
+    let pair = sheet.read("a pair", read);
+    let mut problems = Problems::default();
+    let places = sheet.finish(&mut problems);
+    problems.or(pair).map(|pair| (pair, places))
+}
 
 /// Reads a whole pair file. What `[completion]` leaves open (`paths`), and the scripts
 /// beside the file, stay empty here.

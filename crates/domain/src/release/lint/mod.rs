@@ -15,6 +15,7 @@ mod wordings;
 use alloc::vec::Vec;
 
 pub use note::{Note, NotePath, Severity};
+pub use shape::is_id;
 
 use super::{Fact, Pair, PermissionTable, Persona, Release, Requirement, Task};
 use super::{merged_facts, merged_permissions};

@@ -233,13 +233,15 @@ fn permissions(entries: &[PermissionEntry], at: impl Fn(String) -> NotePath, not
     }
 }
 
+/// Whether a text has the shape of an id: small letters, digits, `_`, `-` and `.`, a letter or a digit first.
+pub fn is_id(text: &str) -> bool {
+    let is_first = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    text.starts_with(is_first)
+        && text.chars().all(|letter| is_first(letter) || "_-.".contains(letter))
+}
+
 fn check_id(id: &str, path: NotePath, notes: &mut Notes) {
-    let is_plain = |letter: char| {
-        letter.is_ascii_lowercase() || letter.is_ascii_digit() || "_-.".contains(letter)
-    };
-    if !id.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
-        || !id.chars().all(is_plain)
-    {
+    if !is_id(id) {
         notes.error(
             path,
             format!("`{id}` is no id"),
