@@ -1,6 +1,8 @@
-//! House tasks: `simulate` runs whole sessions over simulated parts, `bench` measures what the project promises.
+//! House tasks: `simulate` runs whole sessions over simulated parts, `bench` measures what the project promises, `fuzz`
+//! throws bytes at every parser.
 
 mod bench;
+mod fuzz;
 mod simulate;
 
 use std::process::ExitCode;
@@ -20,13 +22,18 @@ fn main() -> ExitCode {
             Err(why) => usage(&why),
         },
         "bench" => bench::run(rest),
+        "fuzz" => match fuzz::Fuzz::parse(rest) {
+            Ok(asked) => fuzz::run(&asked),
+            Err(why) => usage(&why),
+        },
         other => usage(&format!("unknown task {other}")),
     }
 }
 
 fn usage(why: &str) -> ExitCode {
     eprintln!(
-        "{why}\n\nusage: xtask simulate [--seeds N] [--from S] [--out DIR]\n       xtask bench [NAME]…"
+        "{why}\n\nusage: xtask simulate [--seeds N] [--from S] [--out DIR]\n       xtask bench [NAME]…\n       \
+         xtask fuzz [--seconds N] [TARGET]…"
     );
     ExitCode::from(2)
 }

@@ -91,7 +91,8 @@ pub struct Payloads {
 }
 
 impl Payloads {
-    pub(crate) fn new(blobs: Blobs) -> Self {
+    /// Over a store of content.
+    pub fn new(blobs: Blobs) -> Self {
         Self { blobs }
     }
 

@@ -94,6 +94,14 @@ impl ReleaseTree {
         self.files.get(path).map(|file| &*file.bytes)
     }
 
+    /// The same with other bytes in a file; one that is not there yet is added.
+    #[must_use]
+    pub fn with(mut self, path: &str, bytes: &[u8]) -> Self {
+        let is_executable = self.files.get(path).is_some_and(|file| file.is_executable);
+        self.files.insert(path.to_owned(), SourceFile { bytes: bytes.into(), is_executable });
+        self
+    }
+
     /// The bytes of every file.
     pub(crate) fn contents(&self) -> impl Iterator<Item = &[u8]> {
         self.files.values().map(|file| &*file.bytes)

@@ -1,0 +1,8 @@
+//! A pair's file: checks, requirements, conditions and acceptance expressions: read or refused with reasons, linted, never a panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = fuzz::open_with(fuzz::PAIR, bytes);
+});

@@ -1,0 +1,8 @@
+//! A task's `task.toml`: read or refused with reasons, linted, never a panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = fuzz::open_with(fuzz::TASK, bytes);
+});

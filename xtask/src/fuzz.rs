@@ -1,0 +1,248 @@
+//! Runs every fuzz target of `fuzz/` for a while, seeded with files of ours, as many at once as there
+//! are processors ([`Fuzz`]); a crash fails.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitCode, Stdio},
+    thread,
+};
+
+use store::{layout::RunLayout, reader::RunReader};
+
+/// What is asked for.
+pub(crate) struct Fuzz {
+    seconds: u32,
+    targets: Vec<String>,
+}
+
+/// One input may take so long; a parser that needs more is one that an agent can stop us with.
+const INPUT_MAX_SEC: u32 = 10;
+
+impl Fuzz {
+    /// Reads `[--seconds N] [TARGET]…`.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut asked = Self { seconds: 60, targets: Vec::new() };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            if argument == "--seconds" {
+                let text = rest.next().ok_or("--seconds needs a number")?;
+                asked.seconds = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+            } else {
+                asked.targets.push(argument.clone());
+            }
+        }
+        Ok(asked)
+    }
+}
+
+/// Builds the targets, makes seeds and runs them.
+pub(crate) fn run(asked: &Fuzz) -> ExitCode {
+    match fuzz(asked) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn fuzz(asked: &Fuzz) -> Result<bool, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let home = root.join("fuzz");
+    let known = targets(&home).map_err(|error| format!("fuzz/fuzz_targets: {error}"))?;
+    if let Some(unknown) = asked.targets.iter().find(|name| !known.contains(name)) {
+        return Err(format!("no target `{unknown}`; there are {}", known.join(", ")));
+    }
+    let chosen = if asked.targets.is_empty() { &known } else { &asked.targets };
+    build(&root)?;
+    let work = root.join("target/fuzz");
+    let run = sample_run(&root, &work)?;
+    let seeds = work.join("seeds");
+    make_seeds(&root, &run, &seeds).map_err(|error| format!("seeds: {error}"))?;
+    let jobs = thread::available_parallelism().map_or(1, usize::from);
+    let mut is_clean = true;
+    for group in chosen.chunks(jobs) {
+        let started: Vec<(&String, io::Result<Child>)> = group
+            .iter()
+            .map(|name| (name, start(&home, &work, &run, name, asked.seconds)))
+            .collect();
+        for (name, child) in started {
+            let child = child.map_err(|error| format!("{name}: {error}"))?;
+            let output = child.wait_with_output().map_err(|error| format!("{name}: {error}"))?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            if output.status.success() {
+                println!("{name:14} {}", figures(&said));
+            } else {
+                is_clean = false;
+                let tail: Vec<&str> = said.lines().rev().take(40).collect();
+                for line in tail.into_iter().rev() {
+                    println!("{name:14} | {line}");
+                }
+                println!("{name:14} FAILED: the input stands in target/fuzz/found/{name}-…");
+            }
+        }
+    }
+    Ok(is_clean)
+}
+
+fn targets(home: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(home.join("fuzz_targets"))? {
+        names.extend(entry?.path().file_stem().map(|name| name.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Without a sanitizer a stable compiler does: there is no unsafe code in what is fuzzed.
+fn build(root: &Path) -> Result<(), String> {
+    let built = Command::new("cargo")
+        .args(["fuzz", "build", "--sanitizer", "none", "--fuzz-dir", "fuzz"])
+        .current_dir(root)
+        .status()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if built.success() {
+        return Ok(());
+    }
+    Err("the targets do not build; without cargo-fuzz: `cargo install cargo-fuzz --locked`"
+        .to_owned())
+}
+
+/// A run of the smallest release, so that there are logs to begin with.
+fn sample_run(root: &Path, work: &Path) -> Result<PathBuf, String> {
+    let out = work.join("runs");
+    if out.exists() {
+        fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+    }
+    let ran = Command::new("cargo")
+        .args(["run", "--quiet", "--package", "personacodebench", "--", "run", "releases/tiny"])
+        .args(["--agent", "oracle", "--out"])
+        .arg(&out)
+        .current_dir(root)
+        .stdout(Stdio::null())
+        .status()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if !ran.success() {
+        return Err("pcb run releases/tiny: the run that seeds are taken from failed".to_owned());
+    }
+    let group = fs::read_dir(&out).map_err(|error| error.to_string())?.flatten().next();
+    group.map(|group| group.path().join("oracle")).ok_or_else(|| "no run was made".to_owned())
+}
+
+/// Real files as seeds, by the target that reads such.
+fn make_seeds(root: &Path, run: &Path, seeds: &Path) -> io::Result<()> {
+    if seeds.exists() {
+        fs::remove_dir_all(seeds)?;
+    }
+    let mut add = Seeds { folder: seeds, count: 0 };
+    for release in ["starter", "tiny"] {
+        for file in files_below(&root.join("releases").join(release))? {
+            let text = file.to_string_lossy();
+            let target = match file.file_name().and_then(|name| name.to_str()).unwrap_or_default() {
+                "pair.toml" => "pair",
+                "release.toml" => "release_head",
+                "task.toml" => "task_toml",
+                "instruction.md" => "instruction",
+                _ if text.contains("/personas/") => "persona",
+                _ if text.contains("/pairs/") && text.ends_with(".toml") => "script",
+                _ => continue,
+            };
+            let bytes = fs::read(&file)?;
+            add.one(target, &bytes)?;
+            if matches!(target, "script" | "instruction" | "persona") {
+                add.one("message", &bytes)?;
+                add.one("program", &bytes)?;
+                add.one("wording", &bytes)?;
+            }
+        }
+    }
+    let layout = RunLayout::new(run);
+    for (number, file) in
+        [layout.run_file(), layout.plan(), layout.release_lock()].iter().enumerate()
+    {
+        let which = u8::try_from(number).unwrap_or_default();
+        add.one("run_files", &[&[which][..], &fs::read(file)?].concat())?;
+    }
+    for found in
+        RunReader::open(run).map_err(io::Error::other)?.attempts().map_err(io::Error::other)?
+    {
+        add.one("attempt_log", &fs::read(found.layout.log())?)?;
+    }
+    for blob in files_below(&layout.blobs())? {
+        add.one("payload", &fs::read(blob)?)?;
+    }
+    for (number, file) in files_below(&root.join("published"))?.iter().enumerate() {
+        let which = u8::try_from(number).unwrap_or_default();
+        add.one("published", &[&[which][..], &fs::read(file)?].concat())?;
+    }
+    for text in ["{\"reward\": 1.0, \"speed\": 0.5}", "1", "0.25\n"] {
+        add.one("reward", text.as_bytes())?;
+    }
+    for text in ["src/**/*.rs", "**", "[a-z]?.txt", "/app/out/**"] {
+        add.one("glob", text.as_bytes())?;
+    }
+    Ok(())
+}
+
+struct Seeds<'a> {
+    folder: &'a Path,
+    count: u32,
+}
+
+impl Seeds<'_> {
+    fn one(&mut self, target: &str, bytes: &[u8]) -> io::Result<()> {
+        let folder = self.folder.join(target);
+        fs::create_dir_all(&folder)?;
+        self.count += 1;
+        fs::write(folder.join(self.count.to_string()), bytes)
+    }
+}
+
+fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() { open.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn start(home: &Path, work: &Path, run: &Path, name: &str, seconds: u32) -> io::Result<Child> {
+    let (corpus, seeds, found) =
+        (work.join("corpus").join(name), work.join("seeds").join(name), work.join("found"));
+    for folder in [&corpus, &seeds, &found] {
+        fs::create_dir_all(folder)?;
+    }
+    let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    Command::new(home.join("target").join(host).join("release").join(name))
+        .args([corpus, seeds])
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-timeout={INPUT_MAX_SEC}"))
+        .args(["-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=0"])
+        .arg(format!("-artifact_prefix={}/{name}-", found.display()))
+        .env("PCB_FUZZ_RUN", run)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+/// What libFuzzer counted.
+fn figures(said: &str) -> String {
+    let of = |key: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(key));
+        line.map_or("?", str::trim).to_owned()
+    };
+    format!(
+        "{:>10} inputs, {:>7} a second, {:>5} new, at most {} MiB",
+        of("stat::number_of_executed_units:"),
+        of("stat::average_exec_per_sec:"),
+        of("stat::new_units_added:"),
+        of("stat::peak_rss_mb:")
+    )
+}
