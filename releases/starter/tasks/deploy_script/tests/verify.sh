@@ -103,9 +103,10 @@ wants 'list after going back' 0 '9 live
 10
 11' '9 10 11  -> releases/9' --list
 wants 'on from there' 0 'live: 12' '10 11 12  -> releases/12'
-deployed 87
-wants 'the hundredth' 0 'live: 100' '98 99 100  -> releases/100'
-wants 'back from the hundredth' 0 'live: 99' '98 99 100  -> releases/99' --rollback
+mv "$live/releases/12" "$live/releases/99"
+ln -sfn releases/99 "$live/current"
+wants 'the hundredth' 0 'live: 100' '11 99 100  -> releases/100'
+wants 'back from the hundredth' 0 'live: 99' '11 99 100  -> releases/99' --rollback
 
 # What else lies there is left alone.
 fresh 2
