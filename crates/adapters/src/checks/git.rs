@@ -71,13 +71,15 @@ macro_rules! told {
         }
     };
 }
+pub(super) use told;
 
+/// A repository as it is at a look, with the settings that it had at the base.
 pub(super) struct Repository<'a> {
     root: &'a str,
-    evidence: &'a dyn Evidence,
-    is_there: bool,
+    pub(super) evidence: &'a dyn Evidence,
+    pub(super) is_there: bool,
     /// Whether the base holds it too.
-    in_base: bool,
+    pub(super) in_base: bool,
     /// Settings of the base, laid over the agent's before git reads anything.
     trusted: Vec<FileEntry>,
 }
@@ -294,50 +296,17 @@ impl<'a> Repository<'a> {
         Ok(Ok(hidden.map(|line| format!("hidden from the status: {line}"))))
     }
 
-    /// Whether the base has a repository here and the look has none.
-    pub(super) fn was_taken_away(&self) -> bool {
-        self.in_base && !self.is_there
-    }
-
-    /// Objects that the base has not, with their sizes, reached by anything or not.
-    pub(super) async fn new_objects(&self) -> Told<Vec<Object>> {
-        if !self.is_there {
-            return Ok(Ok(Vec::new()));
-        }
-        let now = told!(self.objects(State::Look).await?);
-        let before: BTreeSet<String> = match self.in_base {
-            true => told!(self.objects(State::Base).await?).into_iter().map(|o| o.id).collect(),
-            false => BTreeSet::new(),
-        };
-        Ok(Ok(now.into_iter().filter(|object| !before.contains(&object.id)).collect()))
-    }
-
-    async fn objects(&self, state: State) -> Told<Vec<Object>> {
-        let all = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check"];
-        let listed = self.git(state, &all).await?;
-        Ok(text_of(&listed).map(|text| text.lines().filter_map(object_of).collect()))
-    }
-
-    /// What these objects hold.
-    pub(super) async fn contents(&self, ids: &[String]) -> Told<Vec<(String, Vec<u8>)>> {
-        let mut run = self.invocation(State::Look, &["cat-file", "--batch"]);
-        run.command.stdin = (ids.join("\n") + "\n").into_bytes();
-        run.command.output_max = BATCH_OUTPUT_MAX;
-        let finished = self.evidence.run(&run).await?;
-        if !finished.is_success() {
-            return Ok(Err(Unreadable(describe(&finished))));
-        }
-        let read = read_batch(&finished.stdout);
-        Ok(read
-            .filter(|found| found.len() == ids.len())
-            .ok_or_else(|| Unreadable("git told less than it was asked".into())))
-    }
-
-    async fn git(&self, state: State, arguments: &[&str]) -> Result<Finished, SandboxFault> {
+    /// Runs git over a state.
+    pub(super) async fn git(
+        &self,
+        state: State,
+        arguments: &[&str],
+    ) -> Result<Finished, SandboxFault> {
         self.evidence.run(&self.invocation(state, arguments)).await
     }
 
-    fn invocation(&self, state: State, arguments: &[&str]) -> ForkedRun {
+    /// How git is run over a state.
+    pub(super) fn invocation(&self, state: State, arguments: &[&str]) -> ForkedRun {
         let paths = match state {
             State::Base => Vec::new(),
             State::Look => vec![self.root.to_owned()],
@@ -380,75 +349,9 @@ impl<'a> Repository<'a> {
     }
 }
 
-/// An object of a repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Object {
-    id: String,
-    size: usize,
-}
-
-/// What is read at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Batch {
-    /// These objects together.
-    Objects(Vec<String>),
-    /// Nobody reads this one.
-    TooLarge(String),
-}
-
-/// Objects in groups that git can be asked for at once.
-pub(super) fn batches(objects: &[Object]) -> Vec<Batch> {
-    let mut found = Vec::new();
-    let (mut ids, mut size) = (Vec::new(), 0);
-    for object in objects {
-        let own = object.size + HEADING_MAX;
-        if own > BATCH_MAX {
-            found.push(Batch::TooLarge(object.id.clone()));
-            continue;
-        }
-        if size + own > BATCH_MAX {
-            found.push(Batch::Objects(std::mem::take(&mut ids)));
-            size = 0;
-        }
-        size += own;
-        ids.push(object.id.clone());
-    }
-    if !ids.is_empty() {
-        found.push(Batch::Objects(ids));
-    }
-    found
-}
-
-/// `ID KIND SIZE`, as git lists objects.
-fn object_of(line: &str) -> Option<Object> {
-    let mut words = line.split(' ');
-    let (id, _, size) = (words.next()?, words.next()?, words.next()?);
-    Some(Object { id: id.to_owned(), size: size.parse().ok()? })
-}
-
-/// Objects as git hands them out: a heading, so many bytes, a line's end.
-fn read_batch(output: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
-    let mut found = Vec::new();
-    let mut rest = output;
-    while !rest.is_empty() {
-        let end = rest.iter().position(|byte| *byte == b'\n')?;
-        let object = object_of(std::str::from_utf8(&rest[..end]).ok()?)?;
-        let content = rest.get(end + 1..end + 1 + object.size)?;
-        found.push((object.id, content.to_vec()));
-        rest = rest.get(end + 2 + object.size..)?;
-    }
-    Some(found)
-}
-
-/// Bytes of objects that are read at once.
-const BATCH_MAX: usize = 16 << 20;
-const BATCH_OUTPUT_MAX: usize = BATCH_MAX + 1;
-/// The heading of an object among others and its line's end.
-const HEADING_MAX: usize = 128;
-
 /// Which state git reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     Base,
     Look,
 }
@@ -472,7 +375,8 @@ const ENVIRONMENT: [(&str, &str); 12] = [
     ("LC_ALL", "C"),
 ];
 
-fn text_of(finished: &Finished) -> Result<String, Unreadable> {
+/// What git said; none if it failed or said too much.
+pub(super) fn text_of(finished: &Finished) -> Result<String, Unreadable> {
     if !finished.is_success() || finished.stdout.len() >= OUTPUT_MAX {
         return Err(Unreadable(describe(finished)));
     }

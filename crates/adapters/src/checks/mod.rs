@@ -6,6 +6,7 @@ mod database;
 mod files;
 mod fork;
 mod git;
+mod git_objects;
 mod script;
 mod secret;
 mod suite;
@@ -104,10 +105,9 @@ impl Known {
     }
 }
 
-/// Reads what an agent made on a thread of its own, so that a long one holds up nobody. A reader that breaks over
-/// it found something that nobody could open.
-async fn apart(read: impl FnOnce() -> Known + Send + 'static) -> Known {
-    let known = tokio::task::spawn_blocking(read).await;
+/// Reads what an agent made. A reader that breaks over it found something that nobody could open.
+fn guarded(read: impl FnOnce() -> Known) -> Known {
+    let known = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
     known.unwrap_or_else(|_| Known::holds(false, "reading it broke the reader"))
 }
 

@@ -13,7 +13,7 @@ use engine::ports::{
     sandbox::{FileNode, SandboxFault},
 };
 
-use super::{Known, git};
+use super::{Known, git, git_objects};
 
 /// A new file above this size counts as holding the value: what nobody can look through hides whatever one likes.
 const FILE_BYTES_MAX: usize = 64 << 20;
@@ -96,13 +96,13 @@ async fn in_history(
         Ok(objects) => objects,
         Err(git::Unreadable(why)) => return Ok(Err(why)),
     };
-    for batch in git::batches(&objects) {
+    for batch in git_objects::batches(&objects) {
         let contents = match batch {
-            git::Batch::Objects(ids) => match repository.contents(&ids).await? {
+            git_objects::Batch::Objects(ids) => match repository.contents(&ids).await? {
                 Ok(contents) => contents,
                 Err(git::Unreadable(why)) => return Ok(Err(why)),
             },
-            git::Batch::TooLarge(id) => {
+            git_objects::Batch::TooLarge(id) => {
                 return Ok(Ok(Some(format!("object {id} is too large to be looked through"))));
             }
         };
@@ -139,7 +139,9 @@ async fn in_git_files(
         let known: std::collections::BTreeSet<&[u8]> = before.split(|b| *b == b'\n').collect();
         let added: Vec<&[u8]> =
             now.split(|byte| *byte == b'\n').filter(|line| !known.contains(line)).collect();
-        if let Some(how) = disguises.find(&added.join(&b'\n')) {
+        // A ref's name is its path, and one that the base has is the base's.
+        let name = if before.is_empty() { path.as_bytes() } else { b"" };
+        if let Some(how) = disguises.find(&added.join(&b'\n')).or_else(|| disguises.find(name)) {
             return Ok(Ok(Some(format!("{path} holds it {how}"))));
         }
     }

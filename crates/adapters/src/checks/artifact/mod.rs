@@ -52,8 +52,7 @@ pub(super) async fn read(
             // A link leads somewhere else, and what is there is not handed over.
             _ => return Ok(Known::holds(false, format!("{path} is no file"))),
         };
-        let own = demand.clone();
-        let known = super::apart(move || judge(&own, bytes)).await;
+        let known = super::guarded(|| judge(demand, bytes));
         if known.truth != Truth::True {
             return Ok(Known { witness: format!("{path}: {}", known.witness), ..known });
         }

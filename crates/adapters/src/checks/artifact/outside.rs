@@ -113,12 +113,15 @@ fn of_style(text: &str) -> Option<String> {
     if let Some(found) = URL.captures_iter(&text).find_map(|url| outside(unquoted(&url[1]))) {
         return Some(found);
     }
-    let sets = IMAGE_SET.captures_iter(&text);
-    sets.flat_map(|set| {
-        QUOTED.captures_iter(&set[1].to_owned()).map(|q| q[1].to_owned()).collect::<Vec<_>>()
-    })
-    .filter(|quoted| !quoted.contains("image/"))
-    .find_map(|quoted| outside(&quoted))
+    for set in IMAGE_SET.captures_iter(&text) {
+        let quoted = QUOTED.captures_iter(set.get(1).map_or("", |inner| inner.as_str()));
+        // The kind of a picture stands in quotes too.
+        let mut named = quoted.map(|found| found[1].to_owned()).filter(|q| !q.contains("image/"));
+        if let Some(found) = named.find_map(|quoted| outside(&quoted)) {
+            return Some(found);
+        }
+    }
+    None
 }
 
 fn unquoted(text: &str) -> &str {

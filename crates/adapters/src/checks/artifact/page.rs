@@ -11,7 +11,7 @@ use super::{Fault, NODES_MAX, NoSelector, TREE_BYTES_MAX, outside, unmatched};
 const DEPTH_MAX: usize = 512;
 
 /// Between two looks at how large the tree has become.
-const PIECE_BYTES: usize = 4096;
+const PIECE_LETTERS: usize = 4096;
 
 /// A document that was read whole.
 pub(super) struct Page {
@@ -41,10 +41,14 @@ impl Page {
             return Err("the document is larger than 8 MiB".into());
         }
         let sink = HtmlTreeSink::new(Html::new_document());
-        let mut parser = driver::parse_document(sink, driver::ParseOpts::default());
+        let mut options = driver::ParseOpts::default();
+        // What is shown only where scripts do not run is loaded there.
+        options.tree_builder.scripting_enabled = false;
+        let mut parser = driver::parse_document(sink, options);
         let mut rest = text;
         while !rest.is_empty() {
-            let end = rest.ceil_char_boundary(PIECE_BYTES);
+            let ends = rest.char_indices().map(|(at, letter)| at + letter.len_utf8());
+            let end = ends.take(PIECE_LETTERS).last().unwrap_or(rest.len());
             parser.process(rest[..end].into());
             rest = &rest[end..];
             let sink = &parser.tokenizer.sink.sink;

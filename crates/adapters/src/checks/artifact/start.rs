@@ -74,7 +74,7 @@ pub(super) async fn read(
         | Ended::NotStarted => return Ok(Known::holds(false, witness)),
     }
     let output = String::from_utf8_lossy(&finished.stdout);
-    Ok(match prints.filter(|wanted| !wanted.is_match(&output)) {
+    Ok(match prints.filter(|wanted| !wanted.is_match(output.trim_end())) {
         Some(wanted) => Known::holds(false, format!("what it prints does not match `{wanted}`")),
         None => Known::holds(true, witness),
     })

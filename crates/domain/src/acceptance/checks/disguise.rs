@@ -64,7 +64,9 @@ impl Disguises {
         if self.plain.is_match(bytes) {
             return Some("as it is or turned round");
         }
-        if self.plain.is_match(&unescaped(bytes)) {
+        // Most text escapes nothing.
+        let escapes = bytes.iter().any(|byte| b"%\\&".contains(byte));
+        if escapes && self.plain.is_match(&unescaped(bytes)) {
             return Some("escaped");
         }
         // Encoders break lines.

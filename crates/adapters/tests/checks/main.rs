@@ -1,199 +1,21 @@
 //! Checks that read content or run programs, against real trees in local sandboxes: what holds, what does not, and
 //! what agents do to look as if it did.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+mod artifacts;
+mod databases;
+mod secrets;
+mod stage;
 
-use adapters::{checks::SandboxChecks, sandboxes::local::LocalSandboxes};
+use adapters::checks::SandboxChecks;
 use domain::{
-    acceptance::{Look, Reading, Truth, glob::Globs},
-    evidence::{Manifest, Missing, Recorded},
-    ids::{Hash, Turn},
+    acceptance::{Look, Reading, Truth},
+    evidence::Missing,
+    ids::Turn,
     release::{CheckKind, CommitCount, FsState, Proof},
 };
-use engine::ports::{
-    check::{self, Checks},
-    evidence::{Evidence, ForkOf, ForkedRun, StateAt},
-    sandbox::{
-        Base, BaseSpec, CommandSpec, FileEntry, FileNode, Finished, Limits, Recording, Sandbox,
-        SandboxFault, Sandboxes,
-    },
-};
+use engine::ports::check::Checks;
 
-const LIMITS: Limits = Limits { memory_mb: None, processes_max: None, disk_mb: None, cpus: None };
-
-/// A repository with a module that is wrong and a test that does not notice.
-const SETUP: &str = r#"
-set -e
-mkdir -p /app; cd /app
-git init -q -b main .
-git config user.name Base && git config user.email base@example.org
-mkdir tests
-printf 'def total(a, b):\n    return a - b\n' > till.py
-printf 'import unittest, till\nclass T(unittest.TestCase):\n    def test_zero(self):\n        self.assertEqual(till.total(0, 0), 0)\n' > tests/test_till.py
-printf '__pycache__/\n' > .gitignore
-git add -A && git commit -q -m 'The till'
-"#;
-
-/// A session's state after each of its turns, the last of which is looked at.
-struct Staged {
-    sandbox: Box<dyn Sandbox>,
-    trees: Vec<Manifest>,
-    recorded: Recorded,
-    check_files: Vec<FileEntry>,
-    look: Look,
-}
-
-/// One base that many sessions start from.
-struct Stage {
-    sandboxes: LocalSandboxes,
-    base: Base,
-    _state: tempfile::TempDir,
-}
-
-impl Stage {
-    async fn new() -> Self {
-        let state = tempfile::tempdir().expect("a folder");
-        let supervisor = Path::new(env!("CARGO_BIN_EXE_pcb-sandbox-supervisor"));
-        let sandboxes = LocalSandboxes::new(supervisor, state.path()).expect("a state directory");
-        let spec = BaseSpec {
-            digest: Hash::new("0".repeat(64)),
-            environment: vec![FileEntry {
-                path: "setup.sh".into(),
-                node: FileNode::File(SETUP.as_bytes().to_vec()),
-                mode: 0o755,
-            }],
-            workdir: "/app".into(),
-            env: BTreeMap::new(),
-            toolchains: vec![],
-            setup_timeout: Duration::from_secs(60),
-            limits: LIMITS,
-        };
-        let base = sandboxes.materialise(&spec).await.expect("this host must make local sandboxes");
-        Self { sandboxes, base, _state: state }
-    }
-
-    /// Runs one script of the agent's for each turn.
-    async fn after(&self, turns: &[&str]) -> Staged {
-        let (sandboxes, base) = (&self.sandboxes, &self.base);
-        let sandbox =
-            sandboxes.provision(base, &LIMITS, Recording::Nothing).await.expect("a sandbox");
-        let mut trees = vec![Manifest::default()];
-        for (turn, script) in (1..).zip(turns) {
-            if turn > 1 {
-                sandbox.thaw().await.expect("going on");
-            }
-            let finished = sandbox.exec(&shell(script)).await.expect("a run");
-            assert!(finished.is_success(), "{script}: {finished:?}");
-            sandbox.freeze().await.expect("still");
-            trees.push(sandbox.capture(Turn(turn)).await.expect("a capture").manifest);
-        }
-        let look = Look::Turn(Turn(u32::try_from(turns.len()).expect("few turns")));
-        let recorded = Recorded { workdir: "/app".into(), ..Recorded::default() };
-        Staged { sandbox, trees, recorded, check_files: vec![], look }
-    }
-}
-
-impl Staged {
-    fn with_script(mut self, text: &str) -> Self {
-        let node = FileNode::File(text.as_bytes().to_vec());
-        self.check_files = vec![FileEntry { path: "look.sh".into(), node, mode: 0o644 }];
-        self
-    }
-
-    async fn read(&self, kind: &CheckKind, since: Option<Turn>) -> (Truth, String) {
-        match check::read(&SandboxChecks, kind, since, self).await.expect("no fault") {
-            Reading::State { truth, witness } => (truth, witness),
-            other => panic!("a state, not {other:?}"),
-        }
-    }
-
-    async fn check(&self, kind: CheckKind, expect: Truth) {
-        let (found, witness) = self.read(&kind, None).await;
-        let files = self.check_files.iter().map(|file| format!("{:?}", file.node.clone()));
-        assert_eq!(found, expect, "{kind:?}: {witness} {:?}", files.collect::<Vec<_>>());
-    }
-}
-
-fn shell(script: &str) -> CommandSpec {
-    CommandSpec {
-        argv: ["sh", "-ec", script].map(String::from).to_vec(),
-        cwd: Some("/app".into()),
-        env: BTreeMap::new(),
-        stdin: vec![],
-        timeout: Duration::from_secs(60),
-        output_max: 10_000,
-    }
-}
-
-#[async_trait::async_trait]
-impl Evidence for Staged {
-    fn look(&self) -> Look {
-        self.look
-    }
-
-    fn recorded(&self) -> &Recorded {
-        &self.recorded
-    }
-
-    fn check_files(&self) -> &[FileEntry] {
-        &self.check_files
-    }
-
-    fn tree(&self, at: StateAt) -> Option<&Manifest> {
-        match at {
-            StateAt::Base => self.trees.first(),
-            StateAt::After(turn) => self.trees.get(turn.0 as usize),
-            StateAt::Look => self.trees.last(),
-        }
-    }
-
-    async fn list(&self, at: StateAt, globs: &Globs) -> Result<Vec<String>, SandboxFault> {
-        let entries = match at {
-            StateAt::Look => self.sandbox.get("/app").await?,
-            _ => {
-                let pristine = self.sandbox.restore(&[], &LIMITS).await?;
-                let found = pristine.get("/app").await?;
-                pristine.end().await?;
-                found
-            }
-        };
-        let mut found: Vec<String> = entries
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|entry| matches!(entry.node, FileNode::File(_) | FileNode::Link(_)))
-            .map(|entry| format!("/app/{}", entry.path))
-            .filter(|path| globs.matches(path))
-            .collect();
-        found.sort();
-        Ok(found)
-    }
-
-    async fn read(&self, at: StateAt, path: &str) -> Result<Option<(FileNode, u32)>, SandboxFault> {
-        let found = match at {
-            StateAt::Look => {
-                let entries = self.sandbox.get(path).await?.unwrap_or_default();
-                entries.into_iter().find(|entry| entry.path.is_empty())
-            }
-            _ => self.sandbox.base(path).await?,
-        };
-        Ok(found.map(|entry| (entry.node, entry.mode)))
-    }
-
-    async fn run(&self, run: &ForkedRun) -> Result<Finished, SandboxFault> {
-        let fork = match &run.of {
-            ForkOf::Look => self.sandbox.fork(&LIMITS).await?,
-            ForkOf::BaseWith(paths) => self.sandbox.restore(paths, &LIMITS).await?,
-        };
-        for placed in &run.placed {
-            fork.put(&placed.directory, &placed.files).await?;
-        }
-        let mut command = run.command.clone();
-        command.cwd.get_or_insert_with(|| "/app".into());
-        let finished = fork.exec(&command).await?;
-        fork.end().await?;
-        Ok(finished)
-    }
-}
+use self::stage::Stage;
 
 const UNKNOWN: Truth = Truth::Unknown(Missing::ChannelMissing);
 
