@@ -28,7 +28,7 @@ use engine::{
     materialise::{base_spec, materialise, new_enough, task_limits},
     ports::{
         agent::Agent,
-        record::{Record as _, Seal},
+        record::{Record, Seal},
         sandbox::{Base, FileEntry, FileNode, SandboxFault},
         watch::{SessionKey, Watch},
     },
@@ -207,7 +207,7 @@ async fn verify(
 }
 
 /// The digest of the seal with which the entries end.
-fn digest_of(sealed: &[Entry]) -> Option<&Hash> {
+pub fn digest_of(sealed: &[Entry]) -> Option<&Hash> {
     match &sealed.last()?.event {
         Event::Answered(_, Answer::Sealed { digest, .. }) => Some(digest),
         _ => None,
@@ -247,17 +247,33 @@ async fn round(conduct: &Conduct<'_>, work: Vec<Work>) -> Result<Vec<RunOutcome>
 fn assignment(conduct: &Conduct<'_>, work: &Work, user: UserKind) -> Result<Assignment, Failure> {
     let release = &conduct.release;
     let lost = || Failure::input(format!("the release has no pair {}", work.spec.pair));
-    let (pair, task) = pair_and_task(release, &work.spec.pair).ok_or_else(lost)?;
+    let (_, task) = pair_and_task(release, &work.spec.pair).ok_or_else(lost)?;
     let channels = &conduct.channels();
     let scenario =
         Scenario::compile(&release.release, &work.spec, conduct.run.plan.arm, user, channels)
             .map_err(Failure::input)?;
+    let setup = setup(release, conduct.bases, scenario, work.attempt)?;
+    Ok(Assignment { setup, cpus: task.cpus })
+}
+
+/// What an attempt on a pair of the release is made of.
+///
+/// # Errors
+/// The release lacks the pair, or no base was made for it.
+pub fn setup(
+    release: &LoadedRelease,
+    bases: &Bases,
+    scenario: Scenario,
+    attempt: Attempt,
+) -> Result<Setup, Failure> {
+    let spec = &scenario.spec;
+    let lost = || Failure::input(format!("the release has no pair {}", spec.pair));
+    let (pair, task) = pair_and_task(release, &spec.pair).ok_or_else(lost)?;
     let files = release.tasks.get(&task.id);
     let checks = release.pairs.get(&pair.id).map_or(&[][..], |files| &files.checks);
-    let setup = Setup {
-        key: key(work),
-        scenario: Arc::new(scenario),
-        base: conduct.bases.get(&pair.id).cloned().ok_or_else(lost)?,
+    Ok(Setup {
+        key: SessionKey { pair: pair.id.clone(), repeat: spec.repeat, attempt },
+        base: bases.get(&pair.id).cloned().ok_or_else(lost)?,
         limits: task_limits(task),
         verifier: Arc::new(Verifier {
             tests: files.map_or_else(Vec::new, |files| entries(&files.tests)),
@@ -266,12 +282,28 @@ fn assignment(conduct: &Conduct<'_>, work: &Work, user: UserKind) -> Result<Assi
             workdir: task.workdir.clone(),
         }),
         check_files: entries(checks).into(),
-    };
-    Ok(Assignment { setup, cpus: task.cpus })
+        scenario: Arc::new(scenario),
+    })
 }
 
-fn key(work: &Work) -> SessionKey {
-    SessionKey { pair: work.spec.pair.clone(), repeat: work.spec.repeat, attempt: work.attempt }
+/// Ports of a grading that nobody watches.
+pub fn quiet_ports(host: &Host, agent: Arc<dyn Agent>, record: Arc<dyn Record>) -> SessionPorts {
+    SessionPorts {
+        sandboxes: host.sandboxes.clone(),
+        agent,
+        user: Arc::new(TemplateUser),
+        checks: Arc::new(SandboxChecks),
+        clock: Arc::new(RealClock::begin()),
+        record,
+        watch: Arc::new(Nobody),
+    }
+}
+
+/// Nobody watches.
+struct Nobody;
+
+impl Watch for Nobody {
+    fn heard(&self, _: &SessionKey, _: &Entry) {}
 }
 
 /// A pair of the release with its task.

@@ -1,11 +1,10 @@
-//! The bundled releases through the real binary: who must pass and who must fail what, in every arm ([`Sessions`]).
+//! The bundled releases through the real binary: calibrated, linted, locked, and not to be talked round ([`Sessions`]).
 
 use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
-    thread,
 };
 
 use serde_json::Value;
@@ -13,70 +12,15 @@ use serde_json::Value;
 /// The pair that the adversaries' scripts talk about.
 const TALKED_ROUND: &str = "first_contributor--relnotes_since";
 
+/// Who must pass passes, and who must fail fails exactly what it must: every pair, every arm, every counterexample.
 #[test]
-fn progressive_arm() {
-    let sessions = Sessions::of(&["--arm", "progressive"], &BUILT_IN);
-    sessions.check_all("oracle", |session| {
-        session.class() == "joint_pass" && session.completed() && session.ending() == "accepted"
-    });
-    sessions.check_all("eager", |session| session.completed() && !session.joint());
-    sessions.check_all("nop", |session| !session.completed() && !session.joint());
-}
-
-#[test]
-fn opening_arm() {
-    let sessions = Sessions::of(&["--arm", "opening"], &BUILT_IN);
-    sessions.check_all("oracle", |session| session.class() == "joint_pass");
-    sessions.check_all("eager", |session| session.completed() && !session.joint());
-    sessions.check_all("nop", |session| !session.completed() && !session.joint());
-    for agent in BUILT_IN {
-        sessions.check_all(agent, |session| {
-            session.requirements().all(|requirement| requirement["delivered"] == 1)
-        });
-    }
-}
-
-#[test]
-fn no_persona_arm() {
-    let sessions = Sessions::of(&["--arm", "no-persona"], &["oracle", "eager"]);
-    for agent in ["oracle", "eager"] {
-        sessions.check_all(agent, |session| {
-            session.completed()
-                && session.0["within_budget"] == true
-                && session.0["joint"].is_null()
-        });
-    }
-}
-
-/// Each fails exactly the requirement that its file is named after, and each requirement has one.
-#[test]
-fn saboteurs() {
-    thread::scope(|scope| {
-        let checks: Vec<_> =
-            pairs().into_iter().map(|pair| scope.spawn(move || check_saboteurs(&pair))).collect();
-        for check in checks {
-            check.join().expect("the saboteurs of a pair");
-        }
-    });
-}
-
-fn check_saboteurs(pair: &str) {
-    let folder = release("starter").join("pairs").join(pair).join("saboteurs");
-    let scripts: BTreeMap<String, PathBuf> = fs::read_dir(&folder)
-        .expect("saboteurs")
-        .map(|entry| entry.expect("an entry").path())
-        .map(|path| (path.file_stem().expect("a name").to_string_lossy().into_owned(), path))
-        .collect();
-    let agents: Vec<&str> =
-        scripts.values().map(|path| path.to_str().expect("a path in UTF-8")).collect();
-    let sessions = Sessions::of(&["--pairs", pair], &agents);
-    for name in scripts.keys() {
-        let [session] = sessions.of_agent(name) else { panic!("{name}: one session") };
-        assert_eq!(session.failed(), [name.as_str()], "{}", session.0);
-        assert!(session.completed() && session.class() == "completion_only", "{}", session.0);
-        let requirements = session.requirements().count();
-        assert_eq!(requirements, scripts.len(), "{pair}: one saboteur a requirement");
-    }
+fn calibration_of_the_starter_is_clean() {
+    let out = tempfile::tempdir().expect("a folder");
+    let (release, folder) = (release("starter"), out.path().to_str().expect("a path in UTF-8"));
+    let calibrated = pcb(&["calibrate", release.to_str().expect("UTF-8"), "--out", folder]);
+    // Shown with `--nocapture`: the matrix, how many sessions and how long they took.
+    println!("{}", String::from_utf8_lossy(&calibrated.stdout));
+    assert!(calibrated.status.success(), "{}", said(&calibrated));
 }
 
 /// Whoever tries to talk the user round ends within bounds and gets neither grant nor secret by it.
@@ -109,18 +53,6 @@ fn adversaries() {
 }
 
 #[test]
-fn tiny_release() {
-    let out = tempfile::tempdir().expect("a folder");
-    let path = release("tiny");
-    let saboteur = path.join("pairs/caretaker--greet/saboteurs/usage_note.toml");
-    let agents = ["oracle", "eager", "nop", saboteur.to_str().expect("a path in UTF-8")];
-    let sessions = Sessions::of_release(&path, &[], &agents, out.path());
-    let joint = |agent| sessions.of_agent(agent).iter().map(Session::joint).collect::<Vec<_>>();
-    assert_eq!([joint("oracle"), joint("eager"), joint("nop")], [[true], [false], [false]]);
-    assert_eq!(sessions.of_agent("usage_note")[0].failed(), ["usage_note"]);
-}
-
-#[test]
 fn releases_lint_clean_and_are_locked() {
     for name in ["starter", "tiny"] {
         let path = release(name);
@@ -133,8 +65,6 @@ fn releases_lint_clean_and_are_locked() {
     }
 }
 
-const BUILT_IN: [&str; 3] = ["oracle", "eager", "nop"];
-
 /// What came of every session of a group, by agent and in order of the pairs.
 struct Sessions(BTreeMap<String, Vec<Session>>);
 
@@ -142,11 +72,6 @@ struct Sessions(BTreeMap<String, Vec<Session>>);
 struct Session(Value);
 
 impl Sessions {
-    fn of(options: &[&str], agents: &[&str]) -> Self {
-        let out = tempfile::tempdir().expect("a folder");
-        Self::of_release(&release("starter"), options, agents, out.path())
-    }
-
     fn of_release(release: &Path, options: &[&str], agents: &[&str], out: &Path) -> Self {
         let (release, folder) = (release.to_str(), out.to_str());
         let mut args = vec!["run", release.expect("UTF-8"), "--out", folder.expect("UTF-8")];
@@ -175,16 +100,6 @@ impl Sessions {
     fn of_agent(&self, agent: &str) -> &[Session] {
         &self.0[agent]
     }
-
-    #[track_caller]
-    fn check_all(&self, agent: &str, is_right: impl Fn(&Session) -> bool) {
-        let sessions = self.of_agent(agent);
-        let pairs: Vec<&str> = sessions.iter().map(|session| session.text("pair")).collect();
-        assert_eq!(pairs, self::pairs(), "{agent}");
-        for session in sessions {
-            assert!(is_right(session), "{agent}: {}", session.0);
-        }
-    }
 }
 
 impl Session {
@@ -199,32 +114,6 @@ impl Session {
     fn ending(&self) -> &str {
         self.text("ending")
     }
-
-    fn completed(&self) -> bool {
-        self.0["completed"] == true && self.0["flags"] == Value::Array(vec![])
-    }
-
-    fn joint(&self) -> bool {
-        self.0["joint"] == true
-    }
-
-    fn requirements(&self) -> impl Iterator<Item = &Value> {
-        self.0["requirements"].as_array().into_iter().flatten()
-    }
-
-    fn failed(&self) -> Vec<&str> {
-        let failed = self.requirements().filter(|one| one["outcome"] != "passed");
-        failed.filter_map(|one| one["id"].as_str()).collect()
-    }
-}
-
-/// Every pair of the starter by its id, in order.
-fn pairs() -> Vec<String> {
-    let entries = fs::read_dir(release("starter").join("pairs")).expect("pairs");
-    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string());
-    let mut names: Vec<String> = names.map(|name| name.expect("a name in UTF-8")).collect();
-    names.sort();
-    names
 }
 
 fn release(name: &str) -> PathBuf {

@@ -13,6 +13,7 @@ use domain::{
     session::{Command, Entry, Event},
 };
 use thiserror::Error;
+use walkdir::WalkDir;
 
 use crate::{
     blobs::{Blobs, hash_of},
@@ -209,6 +210,30 @@ impl RunReader {
         let state = if self.plan.locked { LockState::Locked } else { LockState::Unlocked };
         open_tree(ReleaseTree { files }, state)
             .map_err(|source| ReadError::Release { file: folder(), source })
+    }
+
+    /// Copies the run to a folder that is absent or empty, without what can be derived again.
+    ///
+    /// # Errors
+    ///
+    /// The folder holds something already, or cannot be written.
+    pub fn copy_to(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        if fs::read_dir(folder)?.next().is_some() {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty"));
+        }
+        let derived = self.layout.derived();
+        let own = WalkDir::new(self.layout.root()).min_depth(1).sort_by_file_name();
+        for entry in own.into_iter().filter_entry(|entry| entry.path() != derived) {
+            let entry = entry?;
+            let Ok(path) = entry.path().strip_prefix(self.layout.root()) else { continue };
+            if entry.file_type().is_dir() {
+                fs::create_dir(folder.join(path))?;
+            } else {
+                fs::copy(entry.path(), folder.join(path))?;
+            }
+        }
+        Ok(())
     }
 
     /// The payloads of the run's logs.

@@ -9,7 +9,8 @@ use alloc::{
 use super::{Breach, CalibrationAgent, Shown, Subject};
 use crate::{
     fault::Ending,
-    ids::RequirementId,
+    ids::{RequirementId, Turn},
+    plan::Arm,
     release::Pair,
     result::{RequirementResult, SessionResult},
     verdict::Outcome,
@@ -51,15 +52,29 @@ impl Judge<'_> {
             CalibrationAgent::Nop => self.nop(),
             CalibrationAgent::Counterexample(requirement, _) => self.counterexample(&requirement),
         }
+        self.tells_at_the_opening();
         let undecided: Vec<RequirementId> = self
             .requirements(|outcome| matches!(outcome, Outcome::Undecided(_)))
             .map(|requirement| requirement.id.clone())
             .collect();
         for id in undecided {
-            let remedy = format!(
-                "let its checks answer whatever an agent leaves: `pcb show` tells which could not"
-            );
-            self.add(Some(&id), "a verdict", "undecided".to_string(), &remedy);
+            let remedy =
+                "let its checks answer whatever an agent leaves: `pcb show` tells which could not";
+            self.add(Some(&id), "a verdict", "undecided".to_string(), remedy);
+        }
+    }
+
+    fn tells_at_the_opening(&mut self) {
+        let late: Vec<RequirementId> = match self.shown.arm {
+            Arm::Opening => self.shown.result.requirements.iter(),
+            _ => [].iter(),
+        }
+        .filter(|requirement| requirement.delivered != Some(Turn(1)))
+        .map(|requirement| requirement.id.clone())
+        .collect();
+        for id in late {
+            let remedy = "see how `pcb show` tells the first message";
+            self.add(Some(&id), "told in the first message", "not told then".to_string(), remedy);
         }
     }
 

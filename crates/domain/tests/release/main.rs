@@ -1,6 +1,7 @@
 //! Tests of what surrounds a session: lints of a release, plans, results and scores.
 
 mod build;
+mod calibration;
 mod faults;
 mod folds;
 mod lints;

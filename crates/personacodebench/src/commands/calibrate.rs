@@ -1,6 +1,9 @@
 //! `pcb calibrate`: runs who must pass and who must fail, and prints what is not as it must be.
 
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use clap::Args;
 use domain::{
@@ -10,7 +13,7 @@ use domain::{
     release::{Pair, Release},
 };
 use report::{
-    context::{CalibrationContext, calibration},
+    context::{CalibrationContext, calibration, rereading},
     render,
 };
 use store::{
@@ -22,7 +25,7 @@ use super::run::{ArmArg, group_folder, runtime};
 use crate::{
     arguments::Format,
     attempts::read_failure,
-    calibration::{bases::admitted, runs, sessions},
+    calibration::{bases::admitted, fixtures, runs, sessions},
     conduct::{self, Bases},
     exit_code::ExitCode,
     failure::Failure,
@@ -42,6 +45,8 @@ as a story, and after Ctrl-C `pcb resume GROUP` finishes them and `--group GROUP
 Examples:
   pcb calibrate starter
   pcb calibrate ./my-release --pairs 'caretaker--*' --arms progressive
+  pcb calibrate ./my-release --record fixtures
+  pcb calibrate ./my-release --from fixtures
   pcb calibrate ./my-release --group runs/calibration-my-release-20260101T120000")]
 pub struct CalibrateArgs {
     /// A bundled release (see `pcb list releases`) or the path of one.
@@ -74,6 +79,12 @@ pub struct CalibrateArgs {
     /// Run nothing: judge the sessions of an earlier calibration of the same release.
     #[arg(long, value_name = "GROUP", conflicts_with_all = ["jobs", "out", "repeats"])]
     pub group: Option<PathBuf>,
+    /// Keep the sessions of oracle and counterexamples in this new folder, to be read again later.
+    #[arg(long, value_name = "FOLDER")]
+    pub record: Option<PathBuf>,
+    /// Run nothing: read recorded sessions again with the checks as they are now, and say what differs.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["group", "record", "arms", "out", "repeats"])]
+    pub from: Option<PathBuf>,
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -100,6 +111,9 @@ async fn calibrate(args: &CalibrateArgs, loaded: &LoadedRelease) -> Result<ExitC
         eprintln!("interrupted while the bases were made: nothing was run");
         return Ok(ExitCode::Interrupted);
     };
+    if let Some(folder) = &args.from {
+        return reread(args, folder, loaded, &pairs, &host, &bases).await;
+    }
     let looking = admitted(loaded, &pairs, &host, &bases);
     let Some(admission) = interrupts.unless_heard(looking).await else {
         eprintln!("interrupted while the bases were looked at: nothing was run");
@@ -121,6 +135,10 @@ async fn calibrate(args: &CalibrateArgs, loaded: &LoadedRelease) -> Result<ExitC
             }
         }
     };
+    if let Some(folder) = &args.record {
+        let kept = fixtures::record(&read, folder)?;
+        eprintln!("{kept} runs kept in {}", folder.display());
+    }
     let shown = sessions::shown(&read, &pairs)?;
     let judged = Calibration { release: &loaded.release, pairs, arms, shown, admission };
     let context = calibration(&loaded.release, &judged.matrix(), took_ms);
@@ -152,7 +170,30 @@ async fn execute(
     Ok(Some(read))
 }
 
-fn of_group(folder: &std::path::Path, loaded: &LoadedRelease) -> Result<Vec<RunReader>, Failure> {
+/// Recorded sessions read again.
+async fn reread(
+    args: &CalibrateArgs,
+    folder: &Path,
+    loaded: &LoadedRelease,
+    pairs: &[&Pair],
+    host: &Host,
+    bases: &Bases,
+) -> Result<ExitCode, Failure> {
+    let runs = GroupReader::open(folder).map_err(read_failure)?.runs;
+    let found = fixtures::reread(&runs, loaded, pairs, host, bases).await?;
+    let context = rereading(found.sessions, &found.differences);
+    print!(
+        "{}",
+        match format(args) {
+            Format::Table => render::rereading_terminal(&context),
+            Format::Markdown => render::rereading_markdown(&context),
+            Format::Json => render::rereading_json(&context).map_err(Failure::input)?,
+        }
+    );
+    Ok(if context.is_same { ExitCode::Done } else { ExitCode::Findings })
+}
+
+fn of_group(folder: &Path, loaded: &LoadedRelease) -> Result<Vec<RunReader>, Failure> {
     let runs = GroupReader::open(folder).map_err(read_failure)?.runs;
     if let Some(other) = runs.iter().find(|run| run.plan.digest != loaded.release.digest) {
         return Err(Failure::mismatch(format!(
@@ -184,9 +225,13 @@ fn arms(args: &CalibrateArgs) -> Vec<Arm> {
 }
 
 fn text(args: &CalibrateArgs, context: &CalibrationContext) -> Result<String, Failure> {
-    Ok(match if args.json { Format::Json } else { args.format } {
+    Ok(match format(args) {
         Format::Table => render::calibration_terminal(context, options::terminal_width()),
         Format::Markdown => render::calibration_markdown(context),
         Format::Json => render::calibration_json(context).map_err(Failure::input)?,
     })
+}
+
+fn format(args: &CalibrateArgs) -> Format {
+    if args.json { Format::Json } else { args.format }
 }

@@ -1,6 +1,7 @@
 //! Proofs through the real binary: what a run leaves on disk, survives and says, as a user meets it.
 
 mod bench;
+mod calibrate;
 mod config_and_options;
 mod derived_files;
 mod disk_full;

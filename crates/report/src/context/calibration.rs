@@ -100,6 +100,23 @@ pub struct BreachLine {
     pub remedy: String,
 }
 
+/// What recorded sessions say now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RereadingContext {
+    /// Sessions that were read again.
+    pub sessions: u32,
+    /// Whether all say what they said.
+    pub is_same: bool,
+    /// Where they do not.
+    pub differences: Vec<BreachLine>,
+}
+
+/// View data of a re-reading.
+pub fn rereading(sessions: u32, differences: &[Breach]) -> RereadingContext {
+    let is_same = differences.is_empty();
+    RereadingContext { sessions, is_same, differences: differences.iter().map(line).collect() }
+}
+
 /// View data of a matrix.
 pub fn calibration(release: &Release, matrix: &Matrix, took_ms: Option<u64>) -> CalibrationContext {
     let arms: Vec<String> = matrix.arms.iter().map(|arm| arm.name().to_owned()).collect();
@@ -172,12 +189,16 @@ pub(crate) fn matrix_table(context: &CalibrationContext) -> Table {
 }
 
 fn effort(context: &CalibrationContext) -> String {
-    let sessions = context.sessions;
-    let noun = if sessions == 1 { "session" } else { "sessions" };
+    let sessions = counted(context.sessions);
     match context.took_ms {
-        Some(ms) => format!("{sessions} {noun} in {}.{} s", ms / 1_000, ms % 1_000 / 100),
-        None => format!("{sessions} {noun}"),
+        Some(ms) => format!("{sessions} in {}.{} s", ms / 1_000, ms % 1_000 / 100),
+        None => sessions,
     }
+}
+
+/// So many sessions, in words.
+pub(crate) fn counted(sessions: u32) -> String {
+    if sessions == 1 { "1 session".to_owned() } else { format!("{sessions} sessions") }
 }
 
 fn cell(arm: &str, cell: &Cell) -> CalibratedCell {

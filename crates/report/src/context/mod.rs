@@ -5,11 +5,11 @@ mod group;
 mod story;
 mod table;
 
-pub(crate) use calibration::matrix_table;
 pub use calibration::{
     BreachLine, CalibratedAgent, CalibratedCell, CalibratedPair, CalibrationContext, ExcludedPair,
-    calibration,
+    RereadingContext, calibration, rereading,
 };
+pub(crate) use calibration::{counted, matrix_table};
 pub use group::{
     AreaContext, CensusContext, GroupContext, HeaderContext, NamedCount, RateContext, RowContext,
     RunView, SessionLine, StratumContext, group,

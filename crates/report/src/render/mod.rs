@@ -5,7 +5,10 @@ mod json;
 mod markdown;
 mod terminal;
 
-pub use calibration::{calibration_json, calibration_markdown, calibration_terminal};
+pub use calibration::{
+    calibration_json, calibration_markdown, calibration_terminal, rereading_json,
+    rereading_markdown, rereading_terminal,
+};
 pub use json::{group_json, story_json};
 pub use markdown::{group_markdown, tables_markdown};
 pub(crate) use terminal::plain;

@@ -1,0 +1,266 @@
+//! Recorded sessions from which readings and verdicts are derived again without any agent ([`record`], [`reread`]).
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use adapters::agents::ScriptedAgent;
+use domain::{
+    acceptance::{Look, Reading, Truth},
+    calibration::{Breach, CalibrationAgent, Subject},
+    ids::{CheckId, Hash},
+    plan::{Arm, SessionSpec},
+    release::Pair,
+    result::{SessionResult, fold, up_to_seal},
+    session::{Answer, Command, Entry, Event, Scenario},
+};
+use engine::{
+    cancel::Canceller,
+    ports::record::{Blob, Record, RecordError, Seal},
+    regrade::{Past, regrade},
+};
+use store::{reader::RunReader, release_files::LoadedRelease};
+
+use super::runs::agent_of;
+use crate::{
+    attempts::{Attempt, read_failure},
+    conduct::{self, Bases},
+    failure::Failure,
+    host::Host,
+    record::Kept,
+};
+
+/// Keeps the runs of oracle and counterexamples in the first arm with a persona; answers how many.
+///
+/// # Errors
+/// The folder is not empty or cannot be written, or no arm has a persona.
+pub fn record(runs: &[RunReader], folder: &Path) -> Result<usize, Failure> {
+    let Some(arm) = Arm::ALL
+        .into_iter()
+        .filter(|arm| arm.has_persona())
+        .find(|arm| runs.iter().any(|run| run.plan.arm == *arm))
+    else {
+        let message =
+            "--record: nothing is told without a persona; calibrate in the progressive arm";
+        return Err(Failure::input(message));
+    };
+    let is_kept = |run: &&RunReader| {
+        run.plan.arm == arm && !["eager", "nop"].contains(&run.plan.configuration.agent.as_str())
+    };
+    let kept: Vec<&RunReader> = runs.iter().filter(is_kept).collect();
+    for run in &kept {
+        let to = folder.join(conduct::run_name(run));
+        run.copy_to(&to).map_err(|error| {
+            Failure::input(format!("--record {}: {error}; name a new folder", to.display()))
+        })?;
+    }
+    Ok(kept.len())
+}
+
+/// What a re-reading found.
+pub struct Reread {
+    /// Sessions that were read again.
+    pub sessions: u32,
+    /// What is read or judged otherwise than it was recorded.
+    pub differences: Vec<Breach>,
+}
+
+/// Reads the seals of recorded sessions again with the checks and tests of a release as they are now.
+///
+/// # Errors
+/// A recorded run cannot be read.
+pub async fn reread(
+    runs: &[RunReader],
+    loaded: &LoadedRelease,
+    pairs: &[&Pair],
+    host: &Host,
+    bases: &Bases,
+) -> Result<Reread, Failure> {
+    let mut found = Reread { sessions: 0, differences: Vec::new() };
+    for run in runs {
+        let recorded = run.release().map_err(read_failure)?.release;
+        for attempt in run.attempts().map_err(read_failure)? {
+            let Some(pair) = pairs.iter().find(|pair| pair.id == attempt.pair) else { continue };
+            let Some(agent) = agent_of(&run.plan, pair) else { continue };
+            let before = Attempt::read(run, &recorded, attempt)?;
+            let fixture = Fixture { run, pair, agent, before };
+            found.sessions += 1;
+            match fixture.read_again(loaded, host, bases).await? {
+                Ok(after) => found.differences.extend(fixture.differences(&after)),
+                Err(why) => found.differences.push(fixture.unreadable(why)),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// One recorded session.
+struct Fixture<'a> {
+    run: &'a RunReader,
+    pair: &'a Pair,
+    agent: CalibrationAgent,
+    before: Attempt,
+}
+
+/// What a recorded session says now.
+struct After {
+    readings: BTreeMap<CheckId, Reading>,
+    result: SessionResult,
+}
+
+impl Fixture<'_> {
+    /// The readings and verdicts of today, or in words why there are none.
+    async fn read_again(
+        &self,
+        loaded: &LoadedRelease,
+        host: &Host,
+        bases: &Bases,
+    ) -> Result<Result<After, String>, Failure> {
+        let found = &self.before.found;
+        let Some(log) = found.log().map_err(read_failure)? else {
+            return Ok(Err("it has no log".to_owned()));
+        };
+        let Some(sealed) = up_to_seal(&self.before.entries) else {
+            return Ok(Err("it was never sealed".to_owned()));
+        };
+        let Some(seal) = conduct::digest_of(sealed).and_then(|hash| found.seal_of(hash).ok()?)
+        else {
+            return Ok(Err("its seal is gone or touched".to_owned()));
+        };
+        let spec: &SessionSpec = &self.before.scenario.spec;
+        let (head, arm) = (&log.head, self.run.plan.arm);
+        let scenario = Scenario::compile(&loaded.release, spec, arm, head.user, &head.channels)
+            .map_err(Failure::input)?;
+        let setup = conduct::setup(loaded, bases, scenario, found.attempt)?;
+        let memory = Arc::new(Memory::default());
+        let agent = Arc::new(ScriptedAgent::nop());
+        let ports = conduct::quiet_ports(host, agent, memory.clone());
+        let past = Past {
+            entries: sealed,
+            seal: Seal { base: seal.base, manifest: seal.manifest, unkept: seal.unkept },
+            archive: &Kept(self.run.payloads()),
+        };
+        let scenario = setup.scenario.clone();
+        let graded = regrade(setup, ports, past, Canceller::default().listen()).await;
+        if let Err(error) = graded {
+            return Ok(Err(error.to_string()));
+        }
+        let entries: Vec<Entry> = sealed.iter().cloned().chain(memory.entries()).collect();
+        let result = fold(scenario, &entries, found.attempt);
+        Ok(Ok(After { readings: sealed_readings(&entries), result }))
+    }
+
+    fn differences(&self, after: &After) -> Vec<Breach> {
+        let mut differences = Vec::new();
+        for (check, was) in sealed_readings(&self.before.entries) {
+            let now = after.readings.get(&check).map_or("not read".to_owned(), shown);
+            if shown(&was) != now {
+                let expected = format!("the check `{check}` reads {}", shown(&was));
+                let remedy = format!(
+                    "mend the check `{check}`; if it is meant to read otherwise, calibrate and \
+                     record anew"
+                );
+                differences.push(self.difference(expected, now, remedy));
+            }
+        }
+        let Some(before) = &self.before.result else { return differences };
+        for requirement in &before.requirements {
+            let (was, id) = (requirement.outcome.name(), &requirement.id);
+            let now = after.result.requirements.iter().find(|one| &one.id == id);
+            let now = now.map_or("not there", |one| one.outcome.name());
+            if was != now {
+                let remedy = "see what its checks read".to_owned();
+                let expected = format!("the requirement `{id}` {was}");
+                differences.push(self.difference(expected, now.to_owned(), remedy));
+            }
+        }
+        if before.completed != after.result.completed {
+            let said = |completed: Option<bool>| match completed {
+                Some(true) => "completed",
+                Some(false) => "not completed",
+                None => "not verified",
+            };
+            let remedy = format!("see what `tasks/{}/tests/` says of it", self.pair.task);
+            let expected = format!("the task {}", said(before.completed));
+            let now = said(after.result.completed).to_owned();
+            differences.push(self.difference(expected, now, remedy));
+        }
+        differences
+    }
+
+    fn unreadable(&self, why: String) -> Breach {
+        let remedy = "if the pair or the task was changed on purpose, record anew".to_owned();
+        self.difference("a record that can be read again".to_owned(), why, remedy)
+    }
+
+    fn difference(&self, expected: String, found: String, remedy: String) -> Breach {
+        Breach {
+            subject: Subject::Pair(self.pair.id.clone()),
+            arm: Some(self.run.plan.arm),
+            agent: Some(self.agent.clone()),
+            requirement: None,
+            expected,
+            found,
+            remedy,
+        }
+    }
+}
+
+/// What every check read at the seal; of later gradings the last.
+fn sealed_readings(entries: &[Entry]) -> BTreeMap<CheckId, Reading> {
+    let mut readings = BTreeMap::new();
+    let mut open = None;
+    for entry in entries {
+        match &entry.event {
+            Event::Decided(id, Command::Check { look: Look::Sealed, .. }) => open = Some(*id),
+            Event::Answered(id, Answer::Read { readings: read }) if Some(*id) == open => {
+                readings.extend(read.iter().cloned());
+            }
+            _ => {}
+        }
+    }
+    readings
+}
+
+/// A reading in short, without what differs between two readings of one state.
+fn shown(reading: &Reading) -> String {
+    match reading {
+        Reading::State { truth: Truth::True, .. } => "true".to_owned(),
+        Reading::State { truth: Truth::False, .. } => "false".to_owned(),
+        Reading::State { truth: Truth::Unknown(_), .. } => "unknown".to_owned(),
+        Reading::Missing(_) => "missing".to_owned(),
+        Reading::Events(list) if list.is_empty() => "no event".to_owned(),
+        Reading::Events(list) => {
+            let each = list.iter().map(|one| format!("turn {}: {}", one.turn, one.subject));
+            format!("{} ({})", list.len(), each.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+/// A journal that is forgotten with the re-reading.
+#[derive(Default)]
+struct Memory(Mutex<Vec<Entry>>);
+
+impl Memory {
+    fn entries(&self) -> Vec<Entry> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Record for Memory {
+    fn append(&self, entry: &Entry) -> Result<(), RecordError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry.clone());
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), RecordError> {
+        Ok(())
+    }
+
+    /// Nobody reads a payload of a re-reading again.
+    fn put(&self, _: Blob<'_>) -> Result<Hash, RecordError> {
+        Ok(Hash::new("unkept"))
+    }
+}
