@@ -1,6 +1,6 @@
 //! What stands of a run on disk: every attempt replayed and folded ([`Attempts`]).
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use domain::{
     fault::{Ending, Flag},
@@ -9,6 +9,7 @@ use domain::{
     result::{SessionResult, distrusted, fold, up_to_seal},
     session::{Command, Divergence, Entry, Event, Observation, Scenario, replay},
 };
+use report::context::LogPlaces;
 use store::reader::{AttemptFound, AttemptLog, ReadError, RunReader, Standing};
 
 use crate::failure::Failure;
@@ -66,6 +67,8 @@ pub struct Attempt {
     pub regrades: u32,
     /// Whether its log is not the one whose hash was written at its end.
     pub is_touched: bool,
+    /// Where its entries stand.
+    pub places: LogPlaces,
     is_regraded: bool,
 }
 
@@ -81,7 +84,13 @@ impl Attempt {
         let entries = entries(log.as_ref())?;
         let end = found.end().map_err(read_failure)?;
         let is_touched =
-            end.is_some_and(|end| log.as_ref().is_none_or(|log| log.hash() != end.log));
+            end.as_ref().is_some_and(|end| log.as_ref().is_none_or(|log| log.hash() != end.log));
+        let mut places = LogPlaces {
+            log: within(run, &found.layout.log()),
+            grading: None,
+            started_utc: log.as_ref().map(|log| log.head.started_utc.clone()),
+            ended_utc: end.map(|end| end.ended_utc),
+        };
         // Nothing is graded from a log that nobody can trust.
         let sealed = up_to_seal(&entries).filter(|_| !is_touched);
         let mut regrades = 0;
@@ -91,6 +100,7 @@ impl Attempt {
             match sealed.filter(|_| has_own_end(&after)) {
                 Some(before) => {
                     regrades += 1;
+                    places.grading = Some((before.len(), within(run, grading.file())));
                     regraded = Some(before.iter().cloned().chain(after).collect());
                 }
                 None => regrades += u32::from(is_refusal(&after)),
@@ -111,6 +121,7 @@ impl Attempt {
             sealed,
             regrades,
             is_touched,
+            places,
             is_regraded,
         })
     }
@@ -136,6 +147,11 @@ fn scenario(
         None => (run.plan.side.user, run.record.host.channels.clone()),
     };
     Scenario::compile(release, spec, run.plan.arm, user, &channels).map_err(Failure::input)
+}
+
+/// A path within the run's folder, as reports show it.
+fn within(run: &RunReader, path: &Path) -> String {
+    path.strip_prefix(run.layout().root()).unwrap_or(path).to_string_lossy().into_owned()
 }
 
 fn spec<'a>(run: &'a RunReader, found: &AttemptFound) -> Option<&'a SessionSpec> {

@@ -11,9 +11,11 @@ mod failure;
 mod host;
 mod interrupts;
 mod options;
+mod pages;
 mod record;
 mod releases;
 mod tables;
+mod told;
 
 use adapters::sandboxes::local::{SUPERVISOR_ARGUMENT, supervisor_main};
 use arguments::{Arguments, CommandLine};

@@ -79,6 +79,16 @@ impl Tables {
         })
     }
 
+    /// What the tables are made of.
+    pub fn group(&self) -> &GroupContext {
+        &self.group
+    }
+
+    /// The runs, in the order of the rows.
+    pub fn runs(&self) -> &[RunReader] {
+        &self.runs
+    }
+
     /// Whether repeats are not scored for reasons that are not the agent's.
     pub fn exit_code(&self) -> ExitCode {
         if self.lost_by_others > 0 { ExitCode::NotScored } else { ExitCode::Done }

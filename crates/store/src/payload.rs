@@ -96,6 +96,13 @@ impl Payloads {
         Self { blobs }
     }
 
+    /// Where a payload lies, as a path within the run's folder; none if the hash is not one.
+    pub fn place(&self, hash: &Hash) -> Option<String> {
+        let path = self.blobs.path(hash)?;
+        let shown: Vec<_> = path.iter().rev().take(3).map(|part| part.to_string_lossy()).collect();
+        Some(shown.into_iter().rev().collect::<Vec<_>>().join("/"))
+    }
+
     /// Plain bytes.
     pub fn bytes(&self, hash: &Hash) -> Result<Vec<u8>, PayloadError> {
         Ok(self.blobs.get(hash)?)

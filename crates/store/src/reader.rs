@@ -342,6 +342,11 @@ impl AttemptLog {
         hash_of(self.text.as_bytes())
     }
 
+    /// The file that it was read from.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// Bytes of the log.
     pub fn len(&self) -> usize {
         self.text.len()

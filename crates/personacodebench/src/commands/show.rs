@@ -4,19 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 use domain::{
-    ids::{Hash, PairId, Repeat},
+    ids::{PairId, Repeat},
     plan::scored,
+    release::Release,
 };
-use report::{
-    context::{StorySources, story},
-    render,
-};
+use report::render;
 use store::reader::{GroupReader, RunReader};
 
 use crate::{
     attempts::{Attempt, read_failure},
     exit_code::ExitCode,
     failure::Failure,
+    told::told,
 };
 
 /// Arguments of `pcb show`.
@@ -54,18 +53,11 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
             names.join(", ")
         )));
     };
-    let attempt = find(run, args)?;
-    let Some(result) = &attempt.result else {
+    let release = run.release().map_err(read_failure)?;
+    let attempt = find(run, &release.release, args)?;
+    let Some(told) = told(run, &release, &attempt) else {
         return Err(Failure::input("the session still runs"));
     };
-    let payloads = run.payloads();
-    let told = story(&StorySources {
-        scenario: &attempt.scenario,
-        entries: &attempt.entries,
-        result,
-        processes: &|hash: &Hash| payloads.processes(hash).ok(),
-        changes: &|hash: &Hash| payloads.changes(hash).ok(),
-    });
     if args.json {
         print!("{}", render::story_json(&told).map_err(Failure::input)?);
     } else {
@@ -74,13 +66,12 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Done)
 }
 
-fn find(run: &RunReader, args: &ShowArgs) -> Result<Attempt, Failure> {
-    let release = run.release().map_err(read_failure)?.release;
+fn find(run: &RunReader, release: &Release, args: &ShowArgs) -> Result<Attempt, Failure> {
     let (pair, repeat) = (PairId::new(args.pair.as_str()), Repeat(args.repeat));
     let mut own = Vec::new();
     for found in run.attempts().map_err(read_failure)? {
         if found.pair == pair && found.repeat == repeat {
-            own.push(Attempt::read(run, &release, found)?);
+            own.push(Attempt::read(run, release, found)?);
         }
     }
     let wanted = match args.attempt {

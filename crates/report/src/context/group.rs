@@ -127,6 +127,33 @@ pub struct TwoByTwoContext {
     pub ungraded: u32,
 }
 
+impl TwoByTwoContext {
+    /// Completed, whether personalized or not.
+    pub fn completed(&self) -> u32 {
+        self.both + self.completed_only
+    }
+
+    /// Not completed.
+    pub fn not_completed(&self) -> u32 {
+        self.personalized_only + self.neither
+    }
+
+    /// Personalized, whether completed or not.
+    pub fn personalized(&self) -> u32 {
+        self.both + self.personalized_only
+    }
+
+    /// Not personalized.
+    pub fn not_personalized(&self) -> u32 {
+        self.completed_only + self.neither
+    }
+
+    /// All that are graded.
+    pub fn graded(&self) -> u32 {
+        self.completed() + self.not_completed()
+    }
+}
+
 /// Classes of the census.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CensusContext {
@@ -381,7 +408,8 @@ fn header(run: &RunView<'_>) -> HeaderContext {
     }
 }
 
-fn configuration(plan: &Plan) -> String {
+/// Agent with model and effort as asked for.
+pub(super) fn configuration(plan: &Plan) -> String {
     let asked = &plan.configuration;
     let mut text = asked.agent.to_string();
     if let Some(model) = &asked.model {

@@ -2,8 +2,10 @@
 
 mod calibration;
 mod group;
+mod page;
 mod story;
 mod table;
+mod words;
 
 pub use calibration::{
     BreachLine, CalibratedAgent, CalibratedCell, CalibratedPair, CalibrationContext, ExcludedPair,
@@ -12,7 +14,13 @@ pub use calibration::{
 pub(crate) use calibration::{counted, matrix_table};
 pub use group::{
     AreaContext, CensusContext, GroupContext, HeaderContext, NamedCount, RateContext, RowContext,
-    RunView, SessionLine, StratumContext, group,
+    RunView, SessionLine, StratumContext, TwoByTwoContext, group,
 };
-pub use story::{Lane, RanProgram, StoryContext, StorySources, TurnStory, story};
-pub use table::{Table, tables};
+pub use page::{DeclaredPair, PageContext, RunFacts, SessionEntry, SessionRow};
+pub use story::{
+    ActStory, Archive, ChangedFile, CheckLook, CheckStory, CompletionStory, DiffLine, Difference,
+    EventStory, FileStory, FlagStory, Lane, LaneCell, LaneStep, LineKind, LogPlaces, LookStory,
+    OccurrenceStory, RanProgram, ReadingStory, SessionFacts, Stage, StoryContext, StorySources,
+    TurnStory, story,
+};
+pub use table::{Table, TableKind, tables};

@@ -9,9 +9,24 @@ use super::group::{
 /// Below so many cases a percentage says more than is known: only counts and the interval are shown.
 const PERCENT_FROM: u32 = 20;
 
+/// What a table is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    /// The leaderboard.
+    Results,
+    /// Completion by personalization.
+    TwoByTwo,
+    /// Classes that add up to the denominator.
+    Census,
+    /// Parts of the above, validity, load.
+    Detail,
+}
+
 /// A titled table of text cells; the first column is a name, the others are figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
+    /// What it is about.
+    pub kind: TableKind,
     /// What it shows.
     pub title: String,
     /// Column heads.
@@ -94,7 +109,7 @@ fn leaderboard(group: &GroupContext) -> Table {
             group.differs.join(", ")
         ));
     }
-    table("Results", head, rows, notes)
+    table(TableKind::Results, "Results", head, rows, notes)
 }
 
 fn headline(row: &RowContext) -> &RateContext {
@@ -122,7 +137,7 @@ fn two_by_two(group: &GroupContext) -> Table {
         "not graded",
     ];
     let note = "over all graded sessions, those over budget included".to_owned();
-    table("Completion × personalization", head, rows, vec![note])
+    table(TableKind::TwoByTwo, "Completion × personalization", head, rows, vec![note])
 }
 
 fn strata(
@@ -146,7 +161,7 @@ fn strata(
     });
     let mut head = vec!["configuration"];
     head.extend(names.iter().map(String::as_str));
-    table(title, head, rows, Vec::new())
+    table(TableKind::Detail, title, head, rows, Vec::new())
 }
 
 fn areas(group: &GroupContext) -> Table {
@@ -168,7 +183,7 @@ fn areas(group: &GroupContext) -> Table {
         "undecided",
         "not graded",
     ];
-    table("Requirements by area", head, rows.into_iter(), Vec::new())
+    table(TableKind::Detail, "Requirements by area", head, rows.into_iter(), Vec::new())
 }
 
 fn requirement_cells(configuration: &str, area: &str, counts: &RequirementsContext) -> Vec<String> {
@@ -209,7 +224,7 @@ fn census(group: &GroupContext) -> Table {
     let assigned = group.rows.iter().map(|row| row.census.assigned.to_string());
     rows.push(std::iter::once("assigned".to_owned()).chain(assigned).collect());
     let note = "every assigned repeat is in exactly one class; the classes add up".to_owned();
-    table("Census", head, rows.into_iter(), vec![note])
+    table(TableKind::Census, "Census", head, rows.into_iter(), vec![note])
 }
 
 fn flags(group: &GroupContext) -> Table {
@@ -217,7 +232,13 @@ fn flags(group: &GroupContext) -> Table {
         .rows
         .iter()
         .map(|row| vec![row.configuration.clone(), counts(&row.flags), counts(&row.reruns)]);
-    table("Validity", vec!["configuration", "flags", "re-runs by cause"], rows, Vec::new())
+    table(
+        TableKind::Detail,
+        "Validity",
+        vec!["configuration", "flags", "re-runs by cause"],
+        rows,
+        Vec::new(),
+    )
 }
 
 fn budgets(group: &GroupContext) -> Table {
@@ -248,16 +269,24 @@ fn budgets(group: &GroupContext) -> Table {
             load.words_read.to_string(),
         ]
     });
-    table("Budget and load", head, rows, vec!["summed over scored sessions".to_owned()])
+    table(
+        TableKind::Detail,
+        "Budget and load",
+        head,
+        rows,
+        vec!["summed over scored sessions".to_owned()],
+    )
 }
 
 fn table(
+    kind: TableKind,
     title: &str,
     head: Vec<&str>,
     rows: impl Iterator<Item = Vec<String>>,
     notes: Vec<String>,
 ) -> Table {
     Table {
+        kind,
         title: title.to_owned(),
         head: head.into_iter().map(str::to_owned).collect(),
         rows: rows.collect(),

@@ -1,6 +1,7 @@
-//! Contexts to bytes: terminal, Markdown and JSON. Pure; writing is the caller's.
+//! Contexts to bytes: terminal, Markdown, JSON and HTML. Pure; writing is the caller's.
 
 mod calibration;
+pub mod html;
 mod json;
 mod markdown;
 mod terminal;

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, TableComponent, presets};
 
-use crate::context::{GroupContext, Lane, StoryContext, Table, TurnStory, tables};
+use crate::context::{GroupContext, Lane, LookStory, StoryContext, Table, TurnStory, tables};
+
+/// Characters of a command or witness that are shown.
+const LINE_MAX: usize = 160;
 
 /// The tables of a group, at most `width` columns wide if the terminal has a width.
 pub fn group_terminal(group: &GroupContext, width: Option<u16>) -> String {
@@ -85,7 +88,14 @@ pub fn story_terminal(story: &StoryContext) -> String {
     for turn in &story.turns {
         write_turn(&mut text, turn);
     }
+    if let Some(seal) = &story.seal {
+        let _ = writeln!(text, "\n── seal ──");
+        write_look(&mut text, seal);
+    }
     let _ = writeln!(text, "\nEnd: {}", plain(&story.ending));
+    if let Some(words) = &story.closing_words {
+        let _ = writeln!(text, "  closing words, not sent: {}", plain(words));
+    }
     for line in &story.closing {
         let _ = writeln!(text, "  {}", plain(line));
     }
@@ -101,32 +111,58 @@ pub fn story_terminal(story: &StoryContext) -> String {
 fn write_turn(text: &mut String, turn: &TurnStory) {
     let _ = writeln!(text, "\n── turn {} ──", turn.turn);
     for act in &turn.acts {
-        let _ = writeln!(text, "  · {}", plain(act));
+        let _ = writeln!(text, "  · {}", plain(&act.words));
+    }
+    for grant in &turn.granted {
+        let _ = writeln!(text, "  granted {}", plain(grant));
     }
     let _ = writeln!(text, "  user:");
     indented(text, &turn.user);
+    if !turn.narration.is_empty() {
+        let _ = writeln!(text, "  agent, before its last tool call:");
+        indented(text, &turn.narration);
+    }
     for program in &turn.ran {
         let exit = program.exit_code.map_or("?".to_owned(), |code| code.to_string());
-        let _ = writeln!(text, "  ran [{exit}] {}", plain(&program.command));
+        let _ = writeln!(text, "  ran [{exit}] {}", line(&program.command));
     }
     if turn.ran_more > 0 {
         let _ = writeln!(text, "  … and {} more programs", turn.ran_more);
     }
     for change in &turn.changed {
-        let _ = writeln!(text, "  {}", plain(change));
+        let _ = writeln!(text, "  {} {}", change.what, plain(&change.path));
     }
     if turn.changed_more > 0 {
         let _ = writeln!(text, "  … and {} more changes", turn.changed_more);
+    }
+    if turn.changed_git > 0 {
+        let _ = writeln!(text, "  … and {} of git's own files", turn.changed_git);
     }
     if !turn.agent.is_empty() {
         let _ = writeln!(text, "  agent:");
         indented(text, &turn.agent);
     }
-    for line in &turn.events {
-        let _ = writeln!(text, "  {}", plain(line));
+    for event in &turn.events {
+        let _ = writeln!(text, "  {}", plain(&event.words));
     }
-    for line in &turn.readings {
-        let _ = writeln!(text, "  check {}", plain(line));
+    if !turn.asked_for.is_empty() {
+        let _ = writeln!(text, "  asked for permission: {}", turn.asked_for.join(", "));
+    }
+    if let Some(ended) = &turn.ended {
+        let _ = writeln!(text, "  {ended}");
+    }
+    if let Some(look) = &turn.look {
+        write_look(text, look);
+    }
+}
+
+fn write_look(text: &mut String, look: &LookStory) {
+    for reading in &look.readings {
+        let _ = write!(text, "  check {}: {}", plain(&reading.check), reading.answer);
+        if !reading.witness.is_empty() {
+            let _ = write!(text, " — {}", line(&reading.witness));
+        }
+        text.push('\n');
     }
 }
 
@@ -135,6 +171,15 @@ fn write_lane(text: &mut String, lane: &Lane) {
     let _ = writeln!(text, "  {}{must} [{}] — {}", plain(&lane.id), lane.area, lane.outcome);
     let _ = writeln!(text, "    {}", plain(&lane.text));
     let _ = writeln!(text, "    {}", plain(&lane.path));
+}
+
+/// One line of at the most [`LINE_MAX`] characters.
+fn line(text: &str) -> String {
+    let line = plain(&text.replace(['\n', '\t'], " "));
+    match line.char_indices().nth(LINE_MAX) {
+        None => line,
+        Some((end, _)) => format!("{}…", &line[..end]),
+    }
 }
 
 fn indented(text: &mut String, words: &str) {

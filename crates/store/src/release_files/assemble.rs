@@ -144,6 +144,22 @@ impl LoadedRelease {
         };
         self.locations.find(&self.tree, &file, &keys)
     }
+
+    /// What declares a pair, as its author wrote it.
+    pub fn pair_source(&self, id: &PairId) -> Option<String> {
+        let bytes = self.tree.bytes(&names::pair_toml(id.as_str()))?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// A file of a task as its environment brings it, by its absolute path below the working directory. The
+    /// environment's setup may put something else there.
+    pub fn environment_file(&self, task: &TaskId, path: &str) -> Option<&[u8]> {
+        let workdir = &self.release.tasks.get(task)?.workdir;
+        let below = path.strip_prefix(workdir.as_str())?.trim_start_matches('/');
+        let files = &self.tasks.get(task)?.environment;
+        let found = files.iter().find(|file| file.path.strip_prefix("files/") == Some(below));
+        found.map(|file| &file.content[..])
+    }
 }
 
 fn joined(table: &str, key: &str) -> String {

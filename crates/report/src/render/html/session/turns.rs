@@ -1,0 +1,141 @@
+//! The conversation turn by turn, with what was run, changed, asked for and read in each.
+
+use maud::{Markup, html};
+
+use super::evidence::{look_table, what_changed};
+use crate::{
+    context::{ActStory, RanProgram, StoryContext, TurnStory},
+    render::html::{
+        tables::scrolling,
+        text::{message, shown},
+    },
+};
+
+pub(super) fn turns(id: &str, story: &StoryContext) -> Markup {
+    html! {
+        h3 id=(format!("{id}-turns")) { "The conversation" }
+        @if story.turns.is_empty() { p { "Nothing was said." } }
+        @for turn in &story.turns { (self::turn(id, turn, story)) }
+    }
+}
+
+fn turn(id: &str, turn: &TurnStory, story: &StoryContext) -> Markup {
+    let own = format!("{id}-t{}", turn.turn);
+    html! {
+        article.turn id=(own) aria-labelledby=(format!("{own}-title")) {
+            h4 id=(format!("{own}-title")) { "Turn " (turn.turn) }
+            div.says.user {
+                h5 { "User" }
+                (acts(id, &turn.acts, story))
+                (message(&turn.user, &turn.line))
+                @for grant in &turn.granted { p.granted { strong { "Granted" } " " (shown(grant)) } }
+            }
+            div.says.agent {
+                h5 { "Agent" }
+                (did(&own, turn))
+                @if turn.agent.is_empty() {
+                    p.quiet { "It said nothing." }
+                } @else {
+                    (message(&turn.agent, turn.agent_line.as_deref().unwrap_or(&turn.line)))
+                }
+                @if !turn.asked_for.is_empty() {
+                    p.asked-for { strong { "Asked for permission" } " " (turn.asked_for.join(", ")) }
+                }
+                @if let Some(ended) = &turn.ended { p.quiet { (shown(ended)) } }
+            }
+            @if !turn.events.is_empty() {
+                ul.events {
+                    @for event in &turn.events {
+                        li { (shown(&event.words)) " " code.line { (shown(&event.line)) } }
+                    }
+                }
+            }
+            @if let Some(look) = &turn.look {
+                details.look {
+                    summary { "What the checks read at the end of turn " (turn.turn) }
+                    div id=(format!("{own}-look")) { (look_table(id, look, story)) }
+                }
+            }
+        }
+    }
+}
+
+fn acts(id: &str, acts: &[ActStory], story: &StoryContext) -> Markup {
+    let place = |wanted: &str| story.lanes.iter().position(|lane| lane.id == wanted);
+    html! {
+        @if !acts.is_empty() {
+            ul.acts {
+                @for act in acts {
+                    li {
+                        @match act.requirement.as_deref().and_then(place) {
+                            Some(at) => a href=(format!("#{id}-r{at}")) { (shown(&act.words)) },
+                            None => (shown(&act.words)),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the agent did before it spoke.
+fn did(own: &str, turn: &TurnStory) -> Markup {
+    let ran = turn.ran.len() + turn.ran_more;
+    let changed = turn.changed.len() + turn.changed_more + turn.changed_git;
+    html! {
+        @if !turn.narration.is_empty() {
+            details {
+                summary { "What it said while it worked" }
+                (message(&turn.narration, &turn.line))
+            }
+        }
+        @if !turn.used.is_empty() {
+            details {
+                summary { (counted(turn.used.len(), "tool call", "tool calls")) " by its own account" }
+                ul.tools { @for tool in turn.used.iter().take(200) { li { code { (shown(tool)) } } } }
+            }
+        }
+        @if ran > 0 {
+            details {
+                summary { (counted(ran, "program", "programs")) " run" }
+                (programs(&turn.ran))
+                @if turn.ran_more > 0 { p.left-out { (turn.ran_more) " more are in the log." } }
+            }
+        }
+        @if changed > 0 {
+            details open[changed <= 3] {
+                summary { (counted(changed, "file", "files")) " changed" }
+                ul.changes {
+                    @for (at, change) in turn.changed.iter().enumerate() {
+                        li id=(format!("{own}-f{at}")) { (what_changed(&change.what, &change.path, &change.difference)) }
+                    }
+                }
+                @if turn.changed_more > 0 { p.left-out { (turn.changed_more) " more are in the log." } }
+                @if turn.changed_git > 0 { p.left-out { (turn.changed_git) " of git's own files." } }
+            }
+        }
+    }
+}
+
+fn counted(count: usize, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
+
+fn programs(ran: &[RanProgram]) -> Markup {
+    scrolling(
+        "Programs",
+        html! {
+            table.programs {
+                thead { tr { th scope="col" { "exit" } th scope="col" { "program with its arguments" } } }
+                tbody {
+                    @for program in ran {
+                        tr {
+                            td.figure { @match program.exit_code { Some(code) => (code), None => "not seen" } }
+                            td { code { (shown(&program.command)) } }
+                        }
+                    }
+                }
+            }
+        },
+    )
+}
