@@ -1,6 +1,7 @@
 //! Proofs through the real binary: what a run leaves on disk, survives and says, as a user meets it.
 
 mod bench;
+mod browser;
 mod calibrate;
 mod config_and_options;
 mod derived_files;
@@ -10,6 +11,7 @@ mod first_hour;
 mod golden_run;
 mod kill_and_resume;
 mod ordinary_user;
+mod page;
 mod published;
 mod regrade;
 mod signals;

@@ -23,4 +23,5 @@ pub use story::{
     OccurrenceStory, RanProgram, ReadingStory, SessionFacts, Stage, StoryContext, StorySources,
     TurnStory, story,
 };
-pub use table::{Table, TableKind, tables};
+pub use table::{Table, tables};
+pub(crate) use table::{TableKind, tables_by_kind};

@@ -11,7 +11,7 @@ const PERCENT_FROM: u32 = 20;
 
 /// What a table is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableKind {
+pub(crate) enum TableKind {
     /// The leaderboard.
     Results,
     /// Completion by personalization.
@@ -25,8 +25,6 @@ pub enum TableKind {
 /// A titled table of text cells; the first column is a name, the others are figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// What it is about.
-    pub kind: TableKind,
     /// What it shows.
     pub title: String,
     /// Column heads.
@@ -39,18 +37,26 @@ pub struct Table {
 
 /// All tables of a group, the leaderboard first.
 pub fn tables(group: &GroupContext) -> Vec<Table> {
-    let mut all = vec![leaderboard(group)];
+    tables_by_kind(group).into_iter().map(|(_, table)| table).collect()
+}
+
+/// The same, each with what it is about.
+pub(crate) fn tables_by_kind(group: &GroupContext) -> Vec<(TableKind, Table)> {
+    let mut all = vec![(TableKind::Results, leaderboard(group))];
     if group.rows.iter().any(|row| row.two_by_two.is_some()) {
-        all.push(two_by_two(group));
+        all.push((TableKind::TwoByTwo, two_by_two(group)));
     }
-    all.push(strata(group, "Headline by suite", |row| &row.suites));
-    all.push(strata(group, "Headline by persona", |row| &row.personas));
+    let mut details = vec![
+        strata(group, "Headline by suite", |row| &row.suites),
+        strata(group, "Headline by persona", |row| &row.personas),
+    ];
     if group.rows.iter().any(|row| !row.areas.is_empty()) {
-        all.push(areas(group));
+        details.push(areas(group));
     }
-    all.push(census(group));
-    all.push(flags(group));
-    all.push(budgets(group));
+    all.extend(details.into_iter().map(|table| (TableKind::Detail, table)));
+    all.push((TableKind::Census, census(group)));
+    all.push((TableKind::Detail, flags(group)));
+    all.push((TableKind::Detail, budgets(group)));
     all
 }
 
@@ -109,7 +115,7 @@ fn leaderboard(group: &GroupContext) -> Table {
             group.differs.join(", ")
         ));
     }
-    table(TableKind::Results, "Results", head, rows, notes)
+    table("Results", head, rows, notes)
 }
 
 fn headline(row: &RowContext) -> &RateContext {
@@ -137,7 +143,7 @@ fn two_by_two(group: &GroupContext) -> Table {
         "not graded",
     ];
     let note = "over all graded sessions, those over budget included".to_owned();
-    table(TableKind::TwoByTwo, "Completion × personalization", head, rows, vec![note])
+    table("Completion × personalization", head, rows, vec![note])
 }
 
 fn strata(
@@ -161,7 +167,7 @@ fn strata(
     });
     let mut head = vec!["configuration"];
     head.extend(names.iter().map(String::as_str));
-    table(TableKind::Detail, title, head, rows, Vec::new())
+    table(title, head, rows, Vec::new())
 }
 
 fn areas(group: &GroupContext) -> Table {
@@ -183,7 +189,7 @@ fn areas(group: &GroupContext) -> Table {
         "undecided",
         "not graded",
     ];
-    table(TableKind::Detail, "Requirements by area", head, rows.into_iter(), Vec::new())
+    table("Requirements by area", head, rows.into_iter(), Vec::new())
 }
 
 fn requirement_cells(configuration: &str, area: &str, counts: &RequirementsContext) -> Vec<String> {
@@ -224,7 +230,7 @@ fn census(group: &GroupContext) -> Table {
     let assigned = group.rows.iter().map(|row| row.census.assigned.to_string());
     rows.push(std::iter::once("assigned".to_owned()).chain(assigned).collect());
     let note = "every assigned repeat is in exactly one class; the classes add up".to_owned();
-    table(TableKind::Census, "Census", head, rows.into_iter(), vec![note])
+    table("Census", head, rows.into_iter(), vec![note])
 }
 
 fn flags(group: &GroupContext) -> Table {
@@ -232,13 +238,7 @@ fn flags(group: &GroupContext) -> Table {
         .rows
         .iter()
         .map(|row| vec![row.configuration.clone(), counts(&row.flags), counts(&row.reruns)]);
-    table(
-        TableKind::Detail,
-        "Validity",
-        vec!["configuration", "flags", "re-runs by cause"],
-        rows,
-        Vec::new(),
-    )
+    table("Validity", vec!["configuration", "flags", "re-runs by cause"], rows, Vec::new())
 }
 
 fn budgets(group: &GroupContext) -> Table {
@@ -269,24 +269,16 @@ fn budgets(group: &GroupContext) -> Table {
             load.words_read.to_string(),
         ]
     });
-    table(
-        TableKind::Detail,
-        "Budget and load",
-        head,
-        rows,
-        vec!["summed over scored sessions".to_owned()],
-    )
+    table("Budget and load", head, rows, vec!["summed over scored sessions".to_owned()])
 }
 
 fn table(
-    kind: TableKind,
     title: &str,
     head: Vec<&str>,
     rows: impl Iterator<Item = Vec<String>>,
     notes: Vec<String>,
 ) -> Table {
     Table {
-        kind,
         title: title.to_owned(),
         head: head.into_iter().map(str::to_owned).collect(),
         rows: rows.collect(),

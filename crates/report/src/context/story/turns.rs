@@ -56,6 +56,8 @@ pub struct TurnStory {
     pub granted: Vec<String>,
     /// Permission requests, flags, watchdogs.
     pub events: Vec<EventStory>,
+    /// Agent time of the turn; absent if it did not come to an end.
+    pub agent_ms: Option<u64>,
     /// How the agent's turn ended and what it was taken for.
     pub ended: Option<String>,
     /// What the checks read at its end.
@@ -159,7 +161,8 @@ fn add(
             turn.changed.extend(changes.iter().take(room).map(|change| states.changed(at, change)));
         }
         Event::Answered(_, Answer::TurnEnded { stop, agent_ms }) => {
-            turn.ended = Some(format!("the agent {} after {agent_ms} ms", words::stop(*stop)));
+            turn.agent_ms = Some(*agent_ms);
+            turn.ended = Some(format!("the agent {}", words::stop(*stop)));
         }
         other => {
             if let Some(words) = happened(other) {

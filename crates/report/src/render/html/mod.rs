@@ -106,7 +106,9 @@ fn document(title: &str, kind: &str, canaries: &[String], body: Markup) -> Strin
             body class=(kind) {
                 a.skip href="#top" { "Skip to the content" }
                 header.banner {
-                    p.brand { "PersonaCodeBench" }
+                    // A page of a session alone begins with it, and has no other first heading.
+                    @if kind == "single" { h1.brand { "PersonaCodeBench" } }
+                    @else { p.brand { "PersonaCodeBench" } }
                     p.claim { "Correct software, and the person respected" }
                 }
                 (body)

@@ -19,9 +19,10 @@ pub(super) fn title(context: &PageContext) -> String {
 }
 
 pub(super) fn overview(context: &PageContext, place: Place) -> Markup {
-    let (details, leading): (Vec<Table>, Vec<Table>) = context::tables(&context.group)
-        .into_iter()
-        .partition(|table| table.kind == TableKind::Detail);
+    let (details, leading): (Vec<(TableKind, Table)>, Vec<(TableKind, Table)>) =
+        context::tables_by_kind(&context.group)
+            .into_iter()
+            .partition(|(kind, _)| *kind == TableKind::Detail);
     html! {
         h1 { (shown(&context.group.header.release)) }
         (lead(&context.group))

@@ -6,11 +6,15 @@ use super::text::shown;
 use crate::context::{GroupContext, RowContext, Table, TableKind, TwoByTwoContext};
 
 /// A table as a section with a heading, named by its anchor.
-pub(super) fn section(group: &GroupContext, table: &Table, anchor: &str) -> Markup {
+pub(super) fn section(
+    group: &GroupContext,
+    (kind, table): &(TableKind, Table),
+    anchor: &str,
+) -> Markup {
     html! {
         section aria-labelledby=(anchor) {
             h2 id=(anchor) { (table.title) }
-            @if table.kind == TableKind::TwoByTwo { (squares(group)) } @else { (grid(table)) }
+            @if *kind == TableKind::TwoByTwo { (squares(group)) } @else { (grid(table)) }
             @for note in &table.notes { p.note { (shown(note)) } }
         }
     }

@@ -41,7 +41,12 @@ fn turn(id: &str, turn: &TurnStory, story: &StoryContext) -> Markup {
                 @if !turn.asked_for.is_empty() {
                     p.asked-for { strong { "Asked for permission" } " " (turn.asked_for.join(", ")) }
                 }
-                @if let Some(ended) = &turn.ended { p.quiet { (shown(ended)) } }
+                @if let Some(ended) = &turn.ended {
+                    p.quiet {
+                        (shown(ended))
+                        @if let Some(agent_ms) = turn.agent_ms { "; " (agent_ms) " ms of agent time" }
+                    }
+                }
             }
             @if !turn.events.is_empty() {
                 ul.events {
