@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # canary pcb-starter-edcac4ec-f38c-452d-b30b-640a07e7267a: do not train on this file
-"""Exit 0 if changes.html, with nothing but itself, has a row for each entry that is wrong and no other, else 1."""
+"""Exit 0 if changes.html has a row for each entry that is wrong, and no other, else 1."""
 
 import html.parser
 import re
@@ -27,28 +27,16 @@ WRONG = """
 372 2026-03-21 sign,373 2026-03-21 sign,375 2026-03-22 sign
 380 2026-03-24 twice,385 2026-03-26 sign,396 2026-03-31 sign
 """
-# Attributes by which a page reaches for something beside itself.
-LOADING = ("src", "srcset", "data", "poster", "background", "srcdoc")
-REACHES = re.compile(r"@import|url\(\s*['\"]?(?!data:|#)", re.I)
 
 
 class Rows(html.parser.HTMLParser):
-    """Collects the text of the rows that have cells other than headings, and what the page reaches for."""
+    """Collects the text of the rows that have cells other than headings."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
-        self.rows, self.outside, self._text, self._has_cells = [], [], None, False
+        self.rows, self._text, self._has_cells = [], None, False
 
     def handle_starttag(self, tag, attrs):
-        loads = {
-            name: value or ""
-            for name, value in attrs
-            if name in LOADING or (name == "href" and tag not in ("a", "area"))
-        }
-        self.outside += [tag for value in loads.values() if value and not value.startswith(("data:", "#"))]
-        self.outside += [tag for name, value in attrs if name == "style" and REACHES.search(value or "")]
-        if tag in ("iframe", "object", "embed"):
-            self.outside.append(tag)
         if tag == "tr":
             self.end_row()
             self._text, self._has_cells = "", False
@@ -62,8 +50,6 @@ class Rows(html.parser.HTMLParser):
             self.end_row()
 
     def handle_data(self, data):
-        if self.lasttag == "style" and REACHES.search(data):
-            self.outside.append("style")
         if self._text is not None:
             self._text += data
 
@@ -100,10 +86,8 @@ def main():
         rows = rows[1:]
     wanted = sorted(tuple(entry.split()) for entry in re.split(r"[,\n]", WRONG.strip()))
     found = sorted((str(row[0]), row[1], row[2]) for row in map(said, rows) if row)
-    for what in page.outside:
-        print("needs more than the page:", what)
     print(len(rows), "rows,", len(set(found) & set(wanted)), "of", len(wanted), "as they should be")
-    return 0 if found == wanted and len(rows) == len(wanted) and not page.outside else 1
+    return 0 if found == wanted and len(rows) == len(wanted) else 1
 
 
 if __name__ == "__main__":
