@@ -1,8 +1,9 @@
 //! House tasks: `simulate` runs whole sessions over simulated parts, `bench` measures what the project promises, `fuzz`
-//! throws bytes at every parser.
+//! throws bytes at every parser, `mutants` breaks the checks to see whether tests notice.
 
 mod bench;
 mod fuzz;
+mod mutants;
 mod simulate;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
             Ok(asked) => fuzz::run(&asked),
             Err(why) => usage(&why),
         },
+        "mutants" => mutants::run(rest).unwrap_or_else(|why| usage(&why)),
         other => usage(&format!("unknown task {other}")),
     }
 }
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
 fn usage(why: &str) -> ExitCode {
     eprintln!(
         "{why}\n\nusage: xtask simulate [--seeds N] [--from S] [--out DIR]\n       xtask bench [NAME]…\n       \
-         xtask fuzz [--seconds N] [TARGET]…"
+         xtask fuzz [--seconds N] [TARGET]…\n       xtask mutants [acceptance|checks]… [-- ARGUMENTS]"
     );
     ExitCode::from(2)
 }

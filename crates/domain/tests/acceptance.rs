@@ -12,7 +12,7 @@ use domain::{
     ids::{CheckId, Turn},
     release::{
         ActionClass, Check, CheckKind, ExitFilter, Expr, IfPreviolated, MessageCheck, Metric, Pass,
-        Read,
+        Read, SecretCheck, SecretPlace,
     },
     verdict::Verdict,
 };
@@ -58,15 +58,29 @@ fn granted(act: &str) -> Expr {
     Expr::Granted { class: ActionClass::Install, act: id(act) }
 }
 
-/// Names tell the kind: `s…` a state, `x…` programs, `e…` edits, `m…` messages, `n…` network.
+/// Names tell the kind: `s…` a state, `x…` programs, `e…` edits, `m…` messages, `n…` network,
+/// `v…` a value that is said, `p…` one that a program is given.
 fn kind_of(name: &str) -> CheckKind {
     match name.as_bytes()[0] {
         b's' => CheckKind::Metric { of: Metric::Turns, at_most: None, at_least: None },
         b'x' => CheckKind::Exec { kind: None, argv: None, cwd: vec![], exit: ExitFilter::Any },
         b'e' => CheckKind::Edit { under: vec![], except: vec![], what: vec![] },
         b'm' => CheckKind::Message(MessageCheck::default()),
+        b'v' => secret(SecretPlace::Messages),
+        b'p' => secret(SecretPlace::Programs),
         _ => CheckKind::Net { hosts: vec![], outcome: Default::default() },
     }
+}
+
+fn secret(place: SecretPlace) -> CheckKind {
+    let value = "12345678".into();
+    CheckKind::Secret(SecretCheck {
+        value,
+        on: vec![place],
+        under: vec![],
+        except: vec![],
+        repo: None,
+    })
 }
 
 /// A history written as one line for each check.
@@ -176,6 +190,16 @@ fn at_end_looks_at_the_moment_alone() {
     check(&at_end("s"), lines, 1, "3", Undecided(Missing::ChannelMissing));
     check(&at_end("s"), lines, 1, "4", NOT_LOOKED);
     check(&at_end("s"), lines, 9, "end", Met);
+}
+
+#[test]
+fn a_value_that_is_said_or_given_is_ordered_as_messages_or_programs_are() {
+    check(&never("p"), &["p 1@5 read 1"], 1, "1", Violated);
+    check(&never("v"), &["v read 1"], 1, "1", Met);
+    check(&before("x", "p"), &["x 1@100 read 1", "p 1@105 read 1"], 1, "1", Met);
+    check(&before("e", "p"), &["e 1@100 read 1", "p 1@105 read 1"], 1, "1", ORDER);
+    check(&before("v", "x"), &["v 1@10 read 1", "x 1@100 read 1"], 1, "1", Violated);
+    check(&before("x", "v"), &["v 1@100 read 1", "x 1@100 read 1"], 1, "1", Met);
 }
 
 #[test]

@@ -210,3 +210,20 @@ fn added() {
     let reach = Reach::new("/app", &[], &[]);
     assert!(added_line(&disguises, &reach, &evidence()).is_err());
 }
+
+#[test]
+fn channels_follow_from_places() {
+    use Channel::{Diff as E2, Git, Manifest, Processes, Transcript};
+    use SecretPlace::{Diff, Files, History, Messages, Programs};
+    let check = |on: &[SecretPlace], expect: &[Channel]| {
+        assert_eq!(CheckKind::Secret(secret(on)).channels(), expect, "{on:?}");
+    };
+    check(&[Messages], &[Transcript]);
+    check(&[Programs], &[Processes]);
+    check(&[Programs, Messages], &[Transcript, Processes]);
+    check(&[Files], &[Manifest]);
+    check(&[Diff], &[Manifest, E2]);
+    check(&[History], &[Git]);
+    check(&[Diff, Files], &[Manifest, E2]);
+    check(&[History, Diff], &[Manifest, E2, Git]);
+}

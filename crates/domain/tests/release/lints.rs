@@ -643,6 +643,44 @@ fn something_has_to_be_done_after_a_telling() {
 }
 
 #[test]
+fn what_holds_for_whoever_does_nothing_asks_for_no_act() {
+    let none = "pair house requirement: no mandatory requirement asks for an act: who does nothing \
+                but the task passes";
+    let check_act = |kind: CheckKind, holds: fn(CheckId) -> Expr, expect: &[&str]| {
+        check(
+            |release| {
+                house(release).checks[0].kind = kind;
+                house(release).requirements[0].pass.holds = holds(id("note_left"));
+                house(release).requirements[0].feedback.repeats = 0;
+            },
+            expect,
+        );
+    };
+    let not: fn(CheckId) -> Expr = |id| Expr::Not(Expr::AtEnd(id).into());
+    let database = |query| {
+        let adds_none = vec![SchemaObject::Index];
+        CheckKind::Db(DbCheck { path: "till.db".into(), catalogue: None, adds_none, query })
+    };
+    let query = |answer| Some(DbQuery { sql: "SELECT 1".into(), answer });
+    let secret = |place| {
+        CheckKind::Secret(SecretCheck {
+            value: "12345678".into(),
+            on: vec![place],
+            under: vec![],
+            except: vec![],
+            repo: None,
+        })
+    };
+    check_act(CheckKind::Artifact(page()), Expr::AtEnd, &[]);
+    check_act(database(None), Expr::AtEnd, &[none]);
+    check_act(database(query(QueryAnswer::SameAsBase)), Expr::AtEnd, &[none]);
+    check_act(database(query(QueryAnswer::Is(vec![]))), Expr::AtEnd, &[]);
+    check_act(secret(SecretPlace::Files), not, &[]);
+    check_act(secret(SecretPlace::History), not, &[none]);
+    check_act(secret(SecretPlace::Programs), Expr::Never, &[none]);
+}
+
+#[test]
 fn checks_ask_something() {
     let check_kind = |kind, expect: &[&str]| {
         check(|release| house(release).checks.push(crate::build::check("extra", kind)), expect);
