@@ -51,6 +51,8 @@ pub enum CommandLine {
     Published(commands::published::PublishedArgs),
     /// Begin a release, or a part of one, with commented files.
     New(commands::new::NewArgs),
+    /// Print the JSON Schema of a format, so that editors complete and check it.
+    Schema(commands::schema::SchemaArgs),
     /// Print what completes `pcb` in a shell.
     Completions(commands::completions::CompletionsArgs),
     /// Print the manual, or write a page for each command.

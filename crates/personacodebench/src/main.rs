@@ -22,7 +22,7 @@ use arguments::{Arguments, CommandLine};
 use clap::Parser;
 use commands::{
     calibrate, completions, doctor, lint, list, lock, man, new, published, replay, report, resume,
-    run, show,
+    run, schema, show,
 };
 
 fn main() -> std::process::ExitCode {
@@ -43,6 +43,7 @@ fn main() -> std::process::ExitCode {
         CommandLine::List(args) => list::run(&args),
         CommandLine::Published(args) => published::run(&args),
         CommandLine::New(args) => new::run(&args),
+        CommandLine::Schema(args) => schema::run(&args),
         CommandLine::Completions(args) => completions::run(&args),
         CommandLine::Man(args) => man::run(&args),
     };

@@ -13,6 +13,7 @@ pub mod payload;
 pub mod reader;
 pub mod release_files;
 pub mod run;
+pub mod schema;
 pub mod seal;
 pub mod skeletons;
 pub mod utc;

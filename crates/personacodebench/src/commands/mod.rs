@@ -13,4 +13,5 @@ pub mod replay;
 pub mod report;
 pub mod resume;
 pub mod run;
+pub mod schema;
 pub mod show;

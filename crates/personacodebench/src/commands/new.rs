@@ -81,6 +81,9 @@ pub struct NewRelease {
     /// Where its folder is made.
     #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
     pub folder: PathBuf,
+    /// The unique string that stands in every file; without it one is drawn.
+    #[arg(long, value_name = "TEXT")]
+    pub canary: Option<String>,
 }
 
 /// Arguments of what is begun in a release.
@@ -144,7 +147,10 @@ pub fn run(args: &NewArgs) -> Result<ExitCode, Failure> {
 fn release(new: &NewRelease) -> Result<ExitCode, Failure> {
     check_id(&new.name)?;
     let folder = below(&new.folder, &new.name);
-    let canary = unique(&new.name).map_err(Failure::input)?;
+    let canary = match &new.canary {
+        Some(given) => checked_canary(given)?,
+        None => unique(&new.name).map_err(Failure::input)?,
+    };
     write(&folder, &Skeleton::Release { id: &new.name, canary: &canary })?;
     say_next(&[
         format!("pcb lint {}", folder.display()),
@@ -319,6 +325,18 @@ fn release_around(pair: &Path) -> Option<PathBuf> {
         return Some(folder.to_owned());
     }
     fs::canonicalize(pair).ok()?.ancestors().nth(2).filter(is_release).map(Path::to_owned)
+}
+
+/// A canary stands in a quoted text and in comments of many languages.
+fn checked_canary(given: &str) -> Result<String, Failure> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
+    if given.len() >= 8 && given.chars().all(is_plain) {
+        return Ok(given.to_owned());
+    }
+    Err(Failure::input(format!(
+        "`{given}` is no canary: take at least 8 letters, digits, `-`, `_`, `.` and `:`, or leave `--canary` \
+         away and one is drawn"
+    )))
 }
 
 /// A string that stands nowhere else.

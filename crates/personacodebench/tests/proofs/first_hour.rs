@@ -134,7 +134,7 @@ fn a_requirement_is_added_to_what_others_wrote() {
 
 #[test]
 fn nothing_is_written_over_and_every_refusal_says_what_to_do() {
-    let cases: [(&[&str], &[&str]); 13] = [
+    let cases: [(&[&str], &[&str]); 14] = [
         (&["new", "release", "my-release"], &["my-release/release.toml", "there already"]),
         (&["new", "release", "My Release"], &["`My Release` is no id", "small letter"]),
         (
@@ -156,6 +156,7 @@ fn nothing_is_written_over_and_every_refusal_says_what_to_do() {
             &["new", "requirement", "handover", "--in", "my-release/pairs/bookkeeper--total"],
             &["a requirement `handover` already", "another name"],
         ),
+        (&["new", "release", "x", "--canary", "a \"b\" c"], &["is no canary", "8 letters"]),
         (&["new", "script", "taken"], &["taken.toml", "there already"]),
     ];
     let bench = Bench::new();
@@ -224,6 +225,28 @@ fn the_manual_has_a_page_for_each_command_and_shells_are_completed() {
             assert!(script.contains(name), "{shell} does not complete {name}");
         }
     }
+}
+
+#[test]
+fn every_format_has_a_schema() {
+    let bench = Bench::new();
+    let listed = bench.expect(0, &["schema"]).stdout;
+    let names: Vec<&str> =
+        listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    for name in ["release", "persona", "task", "pair", "script", "lock"] {
+        assert!(names.contains(&name), "{listed}");
+    }
+    bench.expect(0, &["schema", "--all", "schemas"]);
+    assert_eq!(crate::bench::files_below(&bench.path().join("schemas")).len(), names.len());
+    for name in names {
+        let printed = bench.expect(0, &["schema", name]).stdout;
+        let schema: Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
+        assert!(schema["description"].is_string(), "{name} is not described");
+        assert_eq!(bench.read(&format!("schemas/{name}.json")), printed);
+    }
+    let done = bench.expect(2, &["schema", "pairs"]);
+    assert!(done.stderr.contains("no format `pairs`"), "{}", done.stderr);
 }
 
 #[test]

@@ -166,13 +166,13 @@ fn joined(table: &str, key: &str) -> String {
     if key.is_empty() { table.to_owned() } else { format!("{table}.{key}") }
 }
 
-struct Head {
+pub(super) struct Head {
     id: ReleaseId,
     version: String,
     canary: String,
 }
 
-fn read_head(root: Table<'_>) -> Option<Head> {
+pub(super) fn read_head(root: Table<'_>) -> Option<Head> {
     let id = root.req("id", Value::filled_text);
     let version = root.req("version", Value::filled_text);
     let canary = root.req("canary", Value::filled_text);

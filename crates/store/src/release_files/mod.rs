@@ -10,6 +10,7 @@ mod pair;
 mod persona;
 mod problem;
 mod requirement;
+mod schema;
 mod script;
 pub(crate) mod sheet;
 mod suggest;
@@ -25,4 +26,5 @@ pub use script::read_script;
 pub use tree::{ReleaseTree, TreeFile};
 
 pub(crate) use pair::read_pair;
+pub(crate) use schema::formats;
 pub(crate) use tree::SourceFile;
