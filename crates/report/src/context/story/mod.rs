@@ -267,3 +267,26 @@ fn facts(sources: &StorySources<'_>, session: &Session) -> SessionFacts {
         tokens: result.load.tokens,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::LogPlaces;
+
+    #[test]
+    fn entries_are_found_in_their_files() {
+        let check = |grading: Option<(usize, &str)>, at: usize, expect: &str| {
+            let places = LogPlaces {
+                log: "a/log".to_owned(),
+                grading: grading.map(|(from, file)| (from, file.to_owned())),
+                started_utc: None,
+                ended_utc: None,
+            };
+            assert_eq!(places.line(at), expect);
+        };
+        check(None, 0, "a/log:2");
+        check(None, 41, "a/log:43");
+        check(Some((40, "a/regrade")), 39, "a/log:41");
+        check(Some((40, "a/regrade")), 40, "a/regrade:2");
+        check(Some((40, "a/regrade")), 43, "a/regrade:5");
+    }
+}

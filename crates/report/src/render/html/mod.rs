@@ -122,3 +122,57 @@ fn document(title: &str, kind: &str, canaries: &[String], body: Markup) -> Strin
     }
     .into_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::STYLE;
+
+    /// What is written on what; a ratio of 4.5 is what small text needs to be read.
+    const WRITTEN: [(&str, &[&str]); 10] = [
+        ("ink", &["page", "card", "sunk", "open-back"]),
+        ("soft", &["page", "card", "sunk"]),
+        ("link", &["page", "card", "sunk"]),
+        ("good", &["page", "card", "good-back"]),
+        ("bad", &["page", "card", "sunk", "bad-back"]),
+        ("open", &["page", "card", "open-back"]),
+        ("told", &["told-back"]),
+        ("page", &["ink"]),
+        ("user", &["card"]),
+        ("agent", &["card"]),
+    ];
+
+    fn colours(style: &str) -> BTreeMap<&str, f64> {
+        let lines = style.lines().filter_map(|line| {
+            let (name, value) = line.trim().strip_prefix("--")?.split_once(": #")?;
+            let value = u32::from_str_radix(value.strip_suffix(';')?, 16).ok()?;
+            Some((name, luminance(value)))
+        });
+        lines.collect()
+    }
+
+    /// Relative luminance of an sRGB colour.
+    fn luminance(colour: u32) -> f64 {
+        let part = |shift: u32| {
+            let value = f64::from(colour >> shift & 0xff) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(16) + 0.7152 * part(8) + 0.0722 * part(0)
+    }
+
+    #[test]
+    fn every_colour_can_be_read_on_what_lies_under_it() {
+        let (light, dark) = STYLE.split_once("@media (prefers-color-scheme: dark)").expect("both");
+        let dark = dark.split("* {").next().expect("the colours of the dark");
+        for (scheme, colours) in [("light", colours(light)), ("dark", colours(dark))] {
+            for (text, grounds) in WRITTEN {
+                for ground in grounds {
+                    let (a, b) = (colours[text], colours[ground]);
+                    let ratio = (a.max(b) + 0.05) / (a.min(b) + 0.05);
+                    assert!(ratio >= 4.5, "{scheme}: {text} on {ground} has {ratio:.2}");
+                }
+            }
+        }
+    }
+}

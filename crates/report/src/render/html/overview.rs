@@ -42,6 +42,7 @@ pub(super) fn overview(context: &PageContext, place: Place) -> Markup {
         section aria-labelledby="sessions" {
             h2 #sessions { "Sessions" }
             p.note { "Each entry leads to the session's story: what was said, run and changed, and the way of each requirement." }
+            (left_out(&context.sessions))
             (sessions(&context.runs, &context.sessions, place))
         }
         @for (at, table) in details.iter().enumerate() {
@@ -79,6 +80,18 @@ fn lead(group: &GroupContext) -> Markup {
         @if !group.differs.is_empty() {
             p.warning { strong { "These runs do not compare." } " They differ in "
                 (shown(&group.differs.join(", "))) "; the line above is of the first." }
+        }
+    }
+}
+
+/// A session that is over has an ending; one file does not hold the stories of thousands.
+fn left_out(rows: &[SessionRow]) -> Markup {
+    let entries = rows.iter().flat_map(|row| row.runs.iter().flatten().flatten());
+    let count = entries.filter(|entry| !entry.is_told && !entry.ending.is_empty()).count();
+    html! {
+        @if count > 0 {
+            p.warning { "Stories left out, so that this file stays small: " (count) ". "
+                code { "pcb report RUN --format html --out FOLDER/" } " tells all of them." }
         }
     }
 }
@@ -191,5 +204,32 @@ fn again(runs: &[RunFacts]) -> Markup {
                 "pcb show " (shown(&run.folder)) " PAIR --repeat 1\n"
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_says_which_stories_it_leaves_out() {
+        let entry = |is_told: bool, ending: &str| SessionEntry {
+            id: "s1-1".to_owned(),
+            attempt: 1,
+            scored: true,
+            class: "neither".to_owned(),
+            ending: ending.to_owned(),
+            passed: false,
+            is_told,
+        };
+        let check = |attempts: Vec<SessionEntry>, expect: &str| {
+            let row =
+                SessionRow { pair: "a--b".to_owned(), repeat: 1, runs: vec![None, Some(attempts)] };
+            let said = left_out(&[row]).into_string();
+            assert!(said.contains(expect) && said.is_empty() == expect.is_empty(), "{said}");
+        };
+        check(vec![entry(true, "silent")], "");
+        check(vec![entry(false, "")], "");
+        check(vec![entry(true, "silent"), entry(false, "silent")], "this file stays small: 1. ");
     }
 }
