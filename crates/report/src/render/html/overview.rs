@@ -7,8 +7,7 @@ use super::{
     text::{message, shown},
 };
 use crate::context::{
-    self, DeclaredPair, GroupContext, PageContext, RunFacts, SessionEntry, SessionRow, Table,
-    TableKind,
+    self, DeclaredPair, GroupContext, PageContext, RunFacts, SessionEntry, SessionRow, TableKind,
 };
 
 /// The page's title.
@@ -19,10 +18,9 @@ pub(super) fn title(context: &PageContext) -> String {
 }
 
 pub(super) fn overview(context: &PageContext, place: Place) -> Markup {
-    let (details, leading): (Vec<(TableKind, Table)>, Vec<(TableKind, Table)>) =
-        context::tables_by_kind(&context.group)
-            .into_iter()
-            .partition(|(kind, _)| *kind == TableKind::Detail);
+    let all = context::tables_by_kind(&context.group);
+    let (details, leading): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(kind, _)| *kind == TableKind::Detail);
     html! {
         h1 { (shown(&context.group.header.release)) }
         (lead(&context.group))
