@@ -8,7 +8,9 @@ use domain::{
     ids::AgentName,
     plan::{Arm, Configuration, UserKind},
 };
+use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
+use store::schema::Format;
 use thiserror::Error;
 
 use crate::commands::run::{ArmArg, BudgetArg, RunArgs, SandboxArg, UserArg};
@@ -84,24 +86,58 @@ pub struct RunOptions {
 }
 
 /// A configuration file: the options of `pcb run` by their long names.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ConfigFile {
+    /// Agents as NAME[:MODEL[@EFFORT]]; each one is a run of the group.
     #[serde(default)]
     agent: Vec<String>,
+    /// Settings of the configuration as KEY=VALUE.
     #[serde(default)]
     set: Vec<String>,
+    /// What the user tells when; `progressive` without it.
+    #[schemars(extend("enum" = names::<ArmArg>()))]
     arm: Option<String>,
+    /// Where the agent works; `local` without it.
+    #[schemars(extend("enum" = names::<SandboxArg>()))]
     sandbox: Option<String>,
+    /// Who words the user's messages; `template` without it.
+    #[schemars(extend("enum" = names::<UserArg>()))]
     user: Option<String>,
+    /// Planned repeats of each pair; 1 without it.
+    #[schemars(range(min = 1, max = REPEATS_MAX))]
     repeats: Option<u32>,
+    /// Processors to use at once; all without it.
+    #[schemars(range(min = 1, max = JOBS_MAX))]
     jobs: Option<u32>,
+    /// Multiplies seconds, tokens and cost of every budget; `1x` without it.
+    #[schemars(extend("enum" = names::<BudgetArg>()))]
     budget: Option<String>,
+    /// Agent time of every pair in seconds, before the multiplier; makes a custom row.
+    #[schemars(range(min = 1))]
     interaction_limit: Option<u64>,
+    /// Only pairs whose id matches this glob.
     pairs: Option<String>,
+    /// At the most so many pairs, in order of their ids.
+    #[schemars(range(min = 1))]
     limit: Option<u32>,
+    /// Seed of all drawing; 1 without it.
     seed: Option<u64>,
+    /// Folder in which the group's folder is made; `runs` without it.
     out: Option<PathBuf>,
+}
+
+/// The format of a configuration file.
+pub fn config_format() -> Format {
+    let mut schema = schema_for!(ConfigFile);
+    schema.insert("title".to_owned(), "config".into());
+    Format { name: "config", files: "the file of `pcb run --config`", schema: schema.to_value() }
+}
+
+/// The names of a closed list of choices.
+fn names<T: ValueEnum>() -> Vec<String> {
+    let named = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    named.map(|value| value.get_name().to_owned()).collect()
 }
 
 impl RunOptions {

@@ -6,4 +6,5 @@ pub mod context;
 pub mod live;
 pub mod published;
 pub mod render;
+pub mod schema;
 pub mod statistics;

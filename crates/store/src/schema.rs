@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::release_files;
+use crate::{format::v1, release_files};
 
 /// A format with its schema.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,5 +18,5 @@ pub struct Format {
 
 /// Every format, those that authors write first.
 pub fn formats() -> Vec<Format> {
-    release_files::formats()
+    release_files::formats().into_iter().chain(v1::formats()).collect()
 }

@@ -8,9 +8,9 @@ use std::{
 
 use clap::Args;
 use serde_json::Value;
-use store::schema::{Format, formats};
+use store::schema::Format;
 
-use crate::{exit_code::ExitCode, failure::Failure};
+use crate::{exit_code::ExitCode, failure::Failure, options};
 
 /// Arguments of `pcb schema`.
 #[derive(Clone, Debug, Args)]
@@ -28,6 +28,14 @@ pub struct SchemaArgs {
     pub all: Option<PathBuf>,
 }
 
+/// Every format: what authors write, what a run leaves, what is printed for programs.
+fn formats() -> Vec<Format> {
+    let mut formats = store::schema::formats();
+    formats.push(options::config_format());
+    formats.extend(report::schema::formats());
+    formats
+}
+
 /// Lists, prints or writes.
 pub fn run(args: &SchemaArgs) -> Result<ExitCode, Failure> {
     let formats = formats();
@@ -36,7 +44,7 @@ pub fn run(args: &SchemaArgs) -> Result<ExitCode, Failure> {
         (None, Some(folder)) => write(folder, &formats)?,
         (None, None) => {
             for format in &formats {
-                println!("{:12} {}", format.name, format.files);
+                println!("{:14} {}", format.name, format.files);
             }
         }
     }

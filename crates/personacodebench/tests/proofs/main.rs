@@ -14,5 +14,6 @@ mod ordinary_user;
 mod page;
 mod published;
 mod regrade;
+mod schemas;
 mod signals;
 mod terminal_safety;

@@ -4,12 +4,13 @@ use domain::{
     calibration::{Breach, Cell, CellState, Matrix, Subject},
     release::Release,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Table;
 
 /// What a calibration shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CalibrationContext {
     /// Id of the release.
     pub release: String,
@@ -34,7 +35,7 @@ pub struct CalibrationContext {
 }
 
 /// One pair of a calibration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CalibratedPair {
     /// Its id.
     pub pair: String,
@@ -43,7 +44,7 @@ pub struct CalibratedPair {
 }
 
 /// One agent on one pair.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CalibratedAgent {
     /// As it is called.
     pub agent: String,
@@ -52,7 +53,7 @@ pub struct CalibratedAgent {
 }
 
 /// One agent on one pair in one arm.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CalibratedCell {
     /// The arm.
     pub arm: String,
@@ -69,7 +70,7 @@ pub struct CalibratedCell {
 }
 
 /// A pair that the opening arm leaves out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ExcludedPair {
     /// Its id.
     pub pair: String,
@@ -78,7 +79,7 @@ pub struct ExcludedPair {
 }
 
 /// One thing that is not as it must be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BreachLine {
     /// Where, in words.
     pub place: String,
@@ -101,7 +102,7 @@ pub struct BreachLine {
 }
 
 /// What recorded sessions say now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RereadingContext {
     /// Sessions that were read again.
     pub sessions: u32,

@@ -5,12 +5,13 @@ use domain::{
     result::{Class, Load, SessionResult},
     score::{Rate, RequirementCounts, RunScore, Stratum, TwoByTwo},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::statistics::wilson;
 
 /// Runs side by side.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GroupContext {
     /// What all rows share, or the first row's if they differ (then `differs` says in what).
     pub header: HeaderContext,
@@ -21,7 +22,7 @@ pub struct GroupContext {
 }
 
 /// Release, protocol and benchmark side of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HeaderContext {
     /// Id and version of the release.
     pub release: String,
@@ -54,7 +55,7 @@ pub struct HeaderContext {
 }
 
 /// One run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RowContext {
     /// The run's folder name.
     pub run: String,
@@ -100,7 +101,7 @@ pub struct RowContext {
 }
 
 /// A count over its denominator with the Wilson interval in percent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RateContext {
     /// How many.
     pub count: u32,
@@ -113,7 +114,7 @@ pub struct RateContext {
 }
 
 /// Native × personalization.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TwoByTwoContext {
     /// Both.
     pub both: u32,
@@ -155,7 +156,7 @@ impl TwoByTwoContext {
 }
 
 /// Classes of the census.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CensusContext {
     /// The denominator.
     pub assigned: u32,
@@ -164,7 +165,7 @@ pub struct CensusContext {
 }
 
 /// A name with a count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NamedCount {
     /// The name.
     pub name: String,
@@ -173,7 +174,7 @@ pub struct NamedCount {
 }
 
 /// A row by suite or persona family.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StratumContext {
     /// Its name.
     pub name: String,
@@ -186,7 +187,7 @@ pub struct StratumContext {
 }
 
 /// Requirements by outcome.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RequirementsContext {
     /// Passed over assigned.
     pub passed: RateContext,
@@ -203,7 +204,7 @@ pub struct RequirementsContext {
 }
 
 /// Requirements of one area.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AreaContext {
     /// The area.
     pub area: String,
@@ -212,7 +213,7 @@ pub struct AreaContext {
 }
 
 /// Load of the interaction, summed over scored attempts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LoadContext {
     /// Turns.
     pub turns: u32,
@@ -239,7 +240,7 @@ pub struct LoadContext {
 }
 
 /// One scored session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SessionLine {
     /// The pair.
     pub pair: String,

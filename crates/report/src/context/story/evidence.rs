@@ -7,6 +7,7 @@ use domain::{
     result::SessionResult,
     session::{Answer, Command, CompletionReport, Event, Scenario},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::StorySources;
@@ -19,7 +20,7 @@ const OCCURRENCES_MAX: usize = 50;
 const WITNESS_MAX: usize = 2_000;
 
 /// One look: everything that was read at one moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LookStory {
     /// `turn 3` or `seal`.
     pub look: String,
@@ -34,7 +35,7 @@ pub struct LookStory {
 }
 
 /// What one check read at one look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReadingStory {
     /// The check.
     pub check: String,
@@ -45,7 +46,7 @@ pub struct ReadingStory {
 }
 
 /// One check with everything that it read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckStory {
     /// Its name.
     pub check: String,
@@ -60,7 +61,7 @@ pub struct CheckStory {
 }
 
 /// What a check read at a look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckLook {
     /// `turn 3` or `seal`.
     pub look: String,
@@ -73,7 +74,7 @@ pub struct CheckLook {
 }
 
 /// One occurrence of an event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OccurrenceStory {
     /// Its turn.
     pub turn: u32,
@@ -86,7 +87,7 @@ pub struct OccurrenceStory {
 }
 
 /// A validity flag.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FlagStory {
     /// Its name.
     pub flag: String,
@@ -99,7 +100,7 @@ pub struct FlagStory {
 }
 
 /// What the native verifier left.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CompletionStory {
     /// Completed, not completed, not graded.
     pub verdict: String,

@@ -7,6 +7,7 @@ use domain::{
     ids::Hash,
     session::{Answer, Command, Event, Observation},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
@@ -26,7 +27,7 @@ const LINES_MAX: usize = 8_000;
 const AROUND: usize = 3;
 
 /// A file that changed in a turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChangedFile {
     /// Created, modified, deleted.
     pub what: String,
@@ -37,7 +38,7 @@ pub struct ChangedFile {
 }
 
 /// A path that differs from the base at the end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileStory {
     /// Created, modified, deleted.
     pub what: String,
@@ -54,7 +55,7 @@ pub struct FileStory {
 }
 
 /// What can be shown of a change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
     /// Lines with some unchanged ones around them.
@@ -73,7 +74,7 @@ pub enum Difference {
 }
 
 /// One line of a difference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiffLine {
     /// What it is.
     pub kind: LineKind,
@@ -82,7 +83,7 @@ pub struct DiffLine {
 }
 
 /// What a line of a difference is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
     /// Where the next lines stand.

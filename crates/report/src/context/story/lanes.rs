@@ -8,12 +8,13 @@ use domain::{
     session::{Scenario, Session},
     verdict::Verdict,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::words;
 
 /// The way of one requirement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Lane {
     /// Which.
     pub id: String,
@@ -42,7 +43,7 @@ pub struct Lane {
 }
 
 /// A requirement at one moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LaneCell {
     /// `start`, `turn 3` or `seal`.
     pub moment: String,
@@ -51,7 +52,7 @@ pub struct LaneCell {
 }
 
 /// One step of a lane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LaneStep {
     /// What it is.
     pub stage: Stage,
@@ -60,7 +61,7 @@ pub struct LaneStep {
 }
 
 /// A stage of a requirement, its verdicts included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Its condition has not held yet.

@@ -14,6 +14,7 @@ use domain::{
     result::SessionResult,
     session::{Entry, Scenario, Session},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use store::{payload::Payloads, seal::Seal};
 
@@ -27,7 +28,7 @@ pub use turns::{ActStory, EventStory, RanProgram, TurnStory};
 use super::group::class_name;
 
 /// A session that a person can follow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StoryContext {
     /// Pair, repeat, attempt, class.
     pub title: String,
@@ -60,7 +61,7 @@ pub struct StoryContext {
 }
 
 /// What a session was and came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SessionFacts {
     /// The pair.
     pub pair: String,

@@ -6,6 +6,7 @@ use domain::{
     ids::Turn,
     session::{Answer, Command, Event, Observation, Session},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -22,7 +23,7 @@ const SHOWN_MAX: usize = 40;
 const COMMAND_MAX: usize = 2_000;
 
 /// One turn.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TurnStory {
     /// Its number.
     pub turn: u32,
@@ -65,7 +66,7 @@ pub struct TurnStory {
 }
 
 /// One act of the user's message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ActStory {
     /// In words.
     pub words: String,
@@ -74,7 +75,7 @@ pub struct ActStory {
 }
 
 /// Something that happened beside the conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EventStory {
     /// In words.
     pub words: String,
@@ -83,7 +84,7 @@ pub struct EventStory {
 }
 
 /// A program that was run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RanProgram {
     /// Its argument vector, shell-like.
     pub command: String,

@@ -8,76 +8,167 @@ use super::{
 };
 
 wire! {
-    struct Manifest = domain::evidence::Manifest { entries: BTreeMap<String, ManifestEntry> }
+    /// Every path that differs from the base, by absolute path inside the sandbox.
+    ///
+    /// A path that is not listed is as the base has it.
+    struct Manifest = domain::evidence::Manifest {
+        /// The entries in order of their paths.
+        entries: BTreeMap<String, ManifestEntry>,
+    }
 
+    /// One path of a manifest.
     struct ManifestEntry = domain::evidence::ManifestEntry {
+        /// What it is.
         kind: FileKind,
+        /// Permission bits including setuid, setgid and sticky.
         mode: u32,
+        /// Size in bytes; 0 for what has no content.
         size: u64,
+        /// Kernel change time in milliseconds since the session's origin; cannot be set by a program.
         ctime_ms: i64,
+        /// Hash of a regular file's content.
         hash: Option<String>,
+        /// Target of a link.
         link_target: Option<String>,
     }
 
-    enum FileKind = domain::evidence::FileKind { File, Directory, Link, Special, Gone }
+    /// What a path is.
+    enum FileKind = domain::evidence::FileKind {
+        /// A regular file.
+        File,
+        /// A directory.
+        Directory,
+        /// A symbolic link.
+        Link,
+        /// A pipe, socket or device.
+        Special,
+        /// The path existed in the base and is gone.
+        Gone,
+    }
 
+    /// A change of one path within one turn (E1 as an event).
     struct Change = domain::evidence::Change {
+        /// The turn in which it was seen.
         turn: u32,
+        /// Absolute path inside the sandbox.
         path: String,
+        /// How it changed.
         kind: ChangeKind,
+        /// Last change of the path within the turn: exact by `ctime`, for deletions bounded by the parent's.
         time: EventTime,
     }
 
+    /// How a path changed.
     enum ChangeKind = domain::evidence::ChangeKind {
-        Created, Modified, ModeChanged, KindChanged, Deleted,
+        /// It did not exist before.
+        Created,
+        /// Its content or link target changed.
+        Modified,
+        /// Only its permission bits changed.
+        ModeChanged,
+        /// It became another kind of file.
+        KindChanged,
+        /// It is gone.
+        Deleted,
     }
 
+    /// The line difference of one file between two states (E2).
     struct FileDiff = domain::evidence::FileDiff {
+        /// Absolute path inside the sandbox (the later one for a rename).
         path: String,
+        /// The earlier path if it was renamed.
         renamed_from: Option<String>,
+        /// How it changed.
         kind: ChangeKind,
+        /// True if one side is not text; then no lines are listed.
         binary: bool,
+        /// Added lines without their ends.
         added: Vec<String>,
+        /// Removed lines without their ends.
         removed: Vec<String>,
     }
 
+    /// One program that was started inside the sandbox (E3): a successful `execve` or `execveat`.
     struct ProcessEvent = domain::evidence::ProcessEvent {
+        /// The turn in which it was started.
         turn: u32,
+        /// When the program was started.
         started_ms: i64,
+        /// When it exited; none if it lived on or died by a signal that was not seen.
         ended_ms: Option<i64>,
+        /// Process id as the sandbox's own namespace counts.
         pid: u32,
+        /// Parent's process id.
         parent: u32,
+        /// User id inside the sandbox.
         uid: u32,
+        /// Absolute path of the program as it was resolved inside the sandbox.
         program: String,
+        /// The argument vector, `argv[0]` first; long vectors are cut by the recorder and end in `…`.
         argv: Vec<String>,
+        /// Working directory inside the sandbox.
         cwd: String,
+        /// Exit code; none if it still ran or a signal ended it.
         exit_code: Option<i32>,
     }
 
+    /// One attempt to reach something over the network (E4).
     struct NetAttempt = domain::evidence::NetAttempt {
+        /// The turn of the attempt.
         turn: u32,
+        /// When it was made.
         at_ms: i64,
+        /// Host name or address as the agent gave it.
         host: String,
+        /// Port, 0 if none was named.
         port: u16,
+        /// What came of it.
         outcome: NetOutcome,
     }
 
-    enum NetOutcome = domain::evidence::NetOutcome { Refused, Failed, Succeeded }
+    /// What came of a network attempt.
+    enum NetOutcome = domain::evidence::NetOutcome {
+        /// The policy refused it.
+        Refused,
+        /// It was allowed but did not succeed.
+        Failed,
+        /// Bytes were exchanged.
+        Succeeded,
+    }
 
+    /// A piece of text that the agent wrote (E5).
     struct AgentMessage = domain::evidence::AgentMessage {
+        /// The turn in which it was written.
         turn: u32,
+        /// When it arrived.
         at_ms: i64,
+        /// The text.
         text: String,
+        /// True for the turn's message (all text after the last tool call), false for narration before it.
         is_turn_message: bool,
     }
 
-    struct UserWords = domain::evidence::UserWords { turn: u32, delivered_ms: i64, text: String }
-
-    struct Permission = domain::evidence::Permission {
-        request: u32,
+    /// A message of the user as it was delivered (E5).
+    struct UserWords = domain::evidence::UserWords {
+        /// The turn that it opened.
         turn: u32,
+        /// When its last byte was flushed to the agent.
+        delivered_ms: i64,
+        /// The text, without the session note.
+        text: String,
+    }
+
+    /// A permission request inside a turn.
+    struct Permission = domain::evidence::Permission {
+        /// The request's number.
+        request: u32,
+        /// The turn in which it was made.
+        turn: u32,
+        /// When it was made.
         at_ms: i64,
+        /// The class of the action if one could be told.
         class: Option<ActionClass>,
+        /// What exactly was asked for.
         subject: Option<String>,
     }
 }

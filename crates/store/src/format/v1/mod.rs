@@ -4,6 +4,7 @@ mod evidence;
 mod plan;
 mod records;
 mod result;
+mod schema;
 mod session;
 mod wire;
 mod words;
@@ -16,5 +17,6 @@ pub(crate) use records::{
     AttemptHead, Claim, End, RunFile, Seal, read_record, read_run_file, write_record,
 };
 pub(crate) use result::SessionResult;
+pub(crate) use schema::formats;
 pub(crate) use session::Entry;
 pub(crate) use wire::Wire;

@@ -18,54 +18,96 @@ use crate::{
 };
 
 wire! {
+    /// The environment class of a run; only runs of equal classes are ranked together.
     struct Host = run::HostRecord {
+        /// Kind of sandbox.
         sandbox: String,
+        /// Channels that the sandbox gives.
         channels: Vec<Channel>,
+        /// Limits that hold, by name.
         enforced: Vec<String>,
+        /// What the host cannot enforce, in plain sentences.
         shortfalls: Vec<String>,
+        /// Whether sessions run as the host's root.
         is_root: bool,
+        /// Processors of the host.
         cpus: u32,
+        /// Memory of the host in MiB, if it says.
         memory_mb: Option<u64>,
+        /// Kernel and machine, for instance `Linux 6.8 x86_64`.
         kernel: String,
+        /// Toolchains found, with their versions.
         toolchains: BTreeMap<String, String>,
     }
 
+    /// The first line of an attempt's log.
     struct AttemptHead = run::AttemptHead {
+        /// The pair.
         pair: String,
+        /// Which repeat.
         repeat: u32,
+        /// Which attempt.
         attempt: u32,
+        /// Who words in this attempt; after a fault of the simulator not the plan's user.
         user: UserKind,
+        /// Channels that sandbox and driver give together.
         channels: Vec<Channel>,
+        /// When the attempt began, see `crate::utc::text`.
         started_utc: String,
     }
 
+    /// Who answers for an ending or a flag.
     struct Claim = claim::Owner {
+        /// Name of its machine.
         host: String,
+        /// Which start of the machine.
         boot: String,
+        /// Its namespace of processes.
         pid_namespace: String,
+        /// Its process.
         pid: u32,
+        /// When that process began, in the kernel's ticks.
         pid_started: u64,
+        /// When the claim was made, UTC.
         claimed_utc: String,
     }
 
+    /// A sealed state on top of its base.
     struct Seal = seal::Seal {
+        /// Digest of the base.
         base: Option<String>,
+        /// Every path that differs from the base; contents of regular files are blobs under their hashes.
         manifest: Manifest,
+        /// Regular files whose content was not kept, by path, and why.
         unkept: BTreeMap<String, String>,
     }
 
-    struct End = end::EndRecord { ended_utc: String, entries: u64, log: String }
+    /// When an attempt ended and what its log is; a log that was touched later does not fit it any more.
+    struct End = end::EndRecord {
+        /// When it ended, see `crate::utc::text`.
+        ended_utc: String,
+        /// Entries of the log.
+        entries: u64,
+        /// Hash of the whole log.
+        log: String,
+    }
 }
 
-/// `run.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What a run was asked for and where it ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunFile {
+    /// Version of the format of the whole run directory.
     format: u32,
+    /// The program that made it, with its version.
     tool: String,
+    /// Version of controller, checks, session note and prompts.
     protocol: u32,
+    /// When the run began, UTC.
     started_utc: String,
+    /// The plan without its specs.
     plan: PlanHead,
+    /// The environment class.
     host: Host,
 }
 
@@ -118,10 +160,12 @@ impl RunFile {
 }
 
 /// A record with the number of its format before it.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Versioned<T> {
+pub(super) struct Versioned<T> {
+    /// Version of the format.
     format: u32,
+    /// The record itself.
     record: T,
 }
 

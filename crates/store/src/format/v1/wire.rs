@@ -11,15 +11,21 @@ pub(crate) trait Wire<D>: Sized {
 }
 
 /// Mirrors enums and structs of `domain`: one written type, both conversions. The patterns are exhaustive, so a
-/// new variant or field of `domain` does not compile until it has a written form.
+/// new variant or field of `domain` does not compile until it has a written form. Its comments are for readers of
+/// files: they become the descriptions of the JSON Schemas.
 macro_rules! wire {
     ($(#[$meta:meta])* enum $wire:ident = $domain:ty { $(
-        $variant:ident $({ $($field:ident : $type:ty),* $(,)? })? $(( $($part:ident : $part_type:ty),* ))?
+        $(#[$about:meta])*
+        $variant:ident $({ $($(#[$field_about:meta])* $field:ident : $type:ty),* $(,)? })?
+        $(( $($part:ident : $part_type:ty),* ))?
     ),* $(,)? } $($rest:tt)*) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case", deny_unknown_fields)]
-        pub(crate) enum $wire { $($variant $({ $($field: $type),* })? $(( $($part_type),* ))?),* }
+        pub(crate) enum $wire { $(
+            $(#[$about])*
+            $variant $({ $($(#[$field_about])* $field: $type),* })? $(( $($part_type),* ))?
+        ),* }
 
         impl $crate::format::v1::wire::Wire<$domain> for $wire {
             fn from_domain(value: &$domain) -> Self {
@@ -44,12 +50,12 @@ macro_rules! wire {
         wire! { $($rest)* }
     };
     ($(#[$meta:meta])* struct $wire:ident = $domain:ty {
-        $($field:ident : $type:ty),* $(,)?
+        $($(#[$about:meta])* $field:ident : $type:ty),* $(,)?
     } $($rest:tt)*) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
-        pub(crate) struct $wire { $(pub(crate) $field: $type),* }
+        pub(crate) struct $wire { $($(#[$about])* pub(crate) $field: $type),* }
 
         impl $crate::format::v1::wire::Wire<$domain> for $wire {
             fn from_domain(value: &$domain) -> Self {
