@@ -16,6 +16,16 @@ pub(crate) struct Fuzz {
     targets: Vec<String>,
 }
 
+/// Something of each format that can be handed over, in the order in which the target counts them.
+const ARTIFACTS: [&str; 6] = [
+    "<!doctype html><title>a</title><main><h1>b</h1><img src=\"data:,\" alt=\"c\"></main><style>a{b:url(#c)}</style>",
+    "<svg xmlns=\"http://www.w3.org/2000/svg\"><title>a</title><use href=\"#b\"/></svg>",
+    "<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY b \"c\">]><a d=\"e\">&b;</a>",
+    "a,b\n1,\"2 \"\"3\"\"\"\n4,5\n",
+    "{\"a\": [1, 2.5e3, null, \"\\u00e9\"]}",
+    "a text\n",
+];
+
 /// One input may take so long; a parser that needs more is one that an agent can stop us with.
 const INPUT_MAX_SEC: u32 = 10;
 
@@ -177,6 +187,11 @@ fn make_seeds(root: &Path, run: &Path, seeds: &Path) -> io::Result<()> {
         let which = u8::try_from(number).unwrap_or_default();
         add.one("published", &[&[which][..], &fs::read(file)?].concat())?;
     }
+    for (number, text) in ARTIFACTS.iter().enumerate() {
+        let which = u8::try_from(number).unwrap_or_default();
+        add.one("artifact", &[&[which][..], text.as_bytes()].concat())?;
+    }
+    add.one("secret", b"key = 'sk_test_' + '7Qm2'")?;
     for text in ["{\"reward\": 1.0, \"speed\": 0.5}", "1", "0.25\n"] {
         add.one("reward", text.as_bytes())?;
     }

@@ -11,6 +11,8 @@ mod script;
 mod secret;
 mod suite;
 
+pub use artifact::content_holds;
+
 use domain::{
     acceptance::{Reading, Truth},
     evidence::Missing,

@@ -63,7 +63,12 @@ pub(super) async fn read(
     start::read(demand, paths, evidence).await
 }
 
-/// Whether one file holds all that is asked of its content.
+/// Whether a file of these bytes opens and holds all that is asked of its content.
+pub fn content_holds(demand: &ArtifactCheck, bytes: Vec<u8>) -> Truth {
+    judge(demand, bytes).truth
+}
+
+/// Whether one file holds all that is asked of its content, and what breaks it.
 fn judge(demand: &ArtifactCheck, bytes: Vec<u8>) -> Known {
     let Some(format) = demand.format else { return Known::holds(true, "") };
     let patterns: Result<Vec<Regex>, _> = demand.text.iter().map(|text| Regex::new(text)).collect();
