@@ -8,6 +8,7 @@ use std::{
     thread,
 };
 
+use report::published::TableName;
 use store::{layout::RunLayout, reader::RunReader};
 
 /// What is asked for.
@@ -183,9 +184,8 @@ fn make_seeds(root: &Path, run: &Path, seeds: &Path) -> io::Result<()> {
     for blob in files_below(&layout.blobs())? {
         add.one("payload", &fs::read(blob)?)?;
     }
-    for (number, file) in files_below(&root.join("published"))?.iter().enumerate() {
-        let which = u8::try_from(number).unwrap_or_default();
-        add.one("published", &[&[which][..], &fs::read(file)?].concat())?;
+    for (which, name) in (0..).zip(TableName::ALL) {
+        add.one("published", &[&[which][..], name.bundled().as_bytes()].concat())?;
     }
     for (number, text) in ARTIFACTS.iter().enumerate() {
         let which = u8::try_from(number).unwrap_or_default();

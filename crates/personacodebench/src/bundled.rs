@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use store::layout;
+
 /// The releases as packed by the build.
 const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/releases.tar"));
 
@@ -32,7 +34,7 @@ pub fn names() -> io::Result<Vec<String>> {
 /// `NotFound` with what is bundled if it is neither.
 pub fn folder(release: &str, state: &Path) -> io::Result<PathBuf> {
     let path = Path::new(release);
-    if path.join("release.toml").is_file() {
+    if layout::is_release(path) {
         return Ok(path.to_owned());
     }
     let names = names()?;
@@ -58,7 +60,7 @@ fn checkout_folder(release: &str) -> Option<PathBuf> {
     let target =
         binary.ancestors().find(|folder| folder.file_name().is_some_and(|n| n == "target"))?;
     let folder = target.parent()?.join("releases").join(release);
-    folder.join("release.toml").is_file().then_some(folder)
+    layout::is_release(&folder).then_some(folder)
 }
 
 fn unpacked(release: &str, state: &Path) -> io::Result<PathBuf> {

@@ -17,7 +17,7 @@ use adapters::{
 use domain::{
     evidence::ChannelSet,
     ids::{Attempt, Hash, PairId, Repeat},
-    plan::{AttemptState, Configuration, UserKind, Work, WorkKind, remaining},
+    plan::{AttemptState, Configuration, Plan, UserKind, Work, WorkKind, remaining},
     release::{CounterexampleKind, Pair, Script, Task},
     result::up_to_seal,
     session::{Answer, Entry, Event, Scenario},
@@ -377,6 +377,27 @@ impl Agents {
         first.map_or_else(ChannelSet::new, |agent| agent.identify().channels)
     }
 
+    /// Refuses a plan with pairs that this agent cannot be made for.
+    ///
+    /// # Errors
+    /// Which pairs, and what there is instead.
+    pub fn refuse_missing(&self, plan: &Plan) -> Result<(), Failure> {
+        let pairs: BTreeSet<&PairId> = plan.specs.iter().map(|spec| &spec.pair).collect();
+        let missing: Vec<String> = pairs
+            .iter()
+            .filter_map(|pair| self.agent(pair).err())
+            .take(MISSING_SHOWN_MAX)
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::input(format!(
+            "--agent {}: {}; `pcb list agents` says what there is, and --pairs chooses those that have it",
+            plan.configuration.agent,
+            missing.join(", ")
+        )))
+    }
+
     fn agent(&self, pair: &PairId) -> Result<Arc<dyn Agent>, String> {
         let solution =
             || self.solutions.get(pair).cloned().ok_or_else(|| format!("pair {pair} has no task"));
@@ -413,6 +434,9 @@ impl Agents {
         Ok(Arc::new(make.agent()))
     }
 }
+
+/// Pairs that a refusal names.
+const MISSING_SHOWN_MAX: usize = 5;
 
 /// The script that fails the nth requirement of a pair in this way.
 fn counterexample(pair: &Pair, kind: CounterexampleKind, nth: u32) -> Option<Script> {

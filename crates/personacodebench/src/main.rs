@@ -11,6 +11,7 @@ mod failure;
 mod host;
 mod interrupts;
 mod options;
+mod output;
 mod pages;
 mod record;
 mod releases;
@@ -30,7 +31,9 @@ fn main() -> std::process::ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == SUPERVISOR_ARGUMENT) {
         supervisor_main();
     }
-    let done = match Arguments::parse().command {
+    let command = Arguments::parse().command;
+    output::end_with_its_reader(&command);
+    let done = match command {
         CommandLine::Run(args) => run::run(&args),
         CommandLine::Resume(args) => resume::run(&args),
         CommandLine::Report(args) => report::run(&args),

@@ -13,6 +13,11 @@ use domain::{
 /// The lock of a release, in its folder.
 pub const LOCK_FILE: &str = "release.lock";
 
+/// Whether a folder is that of a release.
+pub fn is_release(folder: &Path) -> bool {
+    folder.join(release_files::RELEASE).is_file()
+}
+
 /// Paths within a release, with forward slashes.
 pub(crate) mod release_files {
     use super::CounterexampleKind;

@@ -27,19 +27,20 @@ pub(super) async fn read(demand: &DbCheck, evidence: &dyn Evidence) -> Result<Kn
 }
 
 /// A sound database that can be opened without anything beside it; why not, otherwise.
-pub(super) fn unsound(bytes: Vec<u8>) -> Option<String> {
+pub(super) fn unsound(bytes: Vec<u8>) -> Result<Option<String>, NoRoom> {
     let content = Content { file: bytes, log: None, is_unfinished: false };
     let opened = match Opened::of(&content) {
         Ok(opened) => opened,
-        Err(Unopened::NoDatabase(why) | Unopened::NoRoom(why)) => return Some(why),
+        Err(Unopened::NoDatabase(why)) => return Ok(Some(why)),
+        Err(Unopened::NoRoom(why)) => return Err(NoRoom(why)),
     };
-    match pages_and_check(&opened.connection) {
+    Ok(match pages_and_check(&opened.connection) {
         // Pages that are not there read as empty ones.
         Ok((bytes, _)) if bytes > content.file.len() => Some("a part of it is missing".into()),
         Ok((_, answer)) if answer == "ok" => None,
         Ok((_, answer)) => Some(answer),
         Err(error) => Some(error.to_string()),
-    }
+    })
 }
 
 /// How many bytes a database says that it has, and what a quick check says of it.
@@ -101,6 +102,10 @@ struct Opened {
     connection: Connection,
     _folder: tempfile::TempDir,
 }
+
+/// This host could not hold a copy; in words.
+#[derive(Debug)]
+pub(super) struct NoRoom(pub(super) String);
 
 enum Unopened {
     /// The bytes are no database; in words.

@@ -14,7 +14,7 @@ use domain::plan::{BenchmarkSide, Configuration, Plan, PlanError, PlanRequest, e
 use engine::cancel::Canceller;
 use report::live::Live;
 use store::{
-    reader::RunReader, release_files::LoadedRelease, run::RunRecord, utc, writer::RunWriter,
+    layout, reader::RunReader, release_files::LoadedRelease, run::RunRecord, utc, writer::RunWriter,
 };
 
 use crate::{
@@ -143,6 +143,7 @@ async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode,
         let agents = Agents::new(configuration, loaded)?;
         let channels = host.channels().union(&agents.channels()).copied().collect();
         let plan = plan(options, configuration, loaded, channels)?;
+        agents.refuse_missing(&plan)?;
         plans.push((plan, Arc::new(agents)));
     }
     let group = group_folder(&options.out, loaded.release.id.as_str())?;
@@ -294,6 +295,15 @@ pub fn group_folder(out: &Path, name: &str) -> Result<PathBuf, Failure> {
     let fault = |path: &Path, error: std::io::Error| {
         Failure::input(format!("the folder {} cannot be made: {error}", path.display()))
     };
+    let absolute = std::path::absolute(out).map_err(|error| fault(out, error))?;
+    // What lies in a release is part of it, so that its next reading would refuse every file of the runs.
+    if let Some(release) = absolute.ancestors().find(|folder| layout::is_release(folder)) {
+        return Err(Failure::input(format!(
+            "{} lies inside the release {}: name a folder outside with --out",
+            out.display(),
+            release.display()
+        )));
+    }
     std::fs::create_dir_all(out).map_err(|error| fault(out, error))?;
     for number in 1.. {
         let again = if number == 1 { String::new() } else { format!("-{number}") };

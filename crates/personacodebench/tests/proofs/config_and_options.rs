@@ -1,6 +1,6 @@
 //! Options of `pcb run`: what is typed wins over a file, and each does what its help says.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, process::Stdio};
 
 use serde_json::Value;
 
@@ -172,4 +172,65 @@ fn pairs_that_an_arm_excludes_are_named() {
         assert_eq!(table.contains("never run in the opening arm"), is_excluded, "{arm}: {table}");
         assert_eq!(table.contains("caretaker--greet"), is_excluded, "{arm}: {table}");
     }
+}
+
+/// What would lie in a release would be read as a part of it the next time.
+#[test]
+fn runs_are_never_made_inside_a_release() {
+    let bench = Bench::new();
+    let release = bench.copy_of("tiny", "mine");
+    let out = release.join("runs");
+    let (release, out) = (release.to_str().expect("a plain path"), out.to_str().expect("UTF-8"));
+    for command in ["run", "calibrate"] {
+        let agent: &[&str] = if command == "run" { &["--agent", "nop"] } else { &[] };
+        let arguments = [&[command, release, "--out", out], agent].concat();
+        let refused = bench.expect(2, &arguments).stderr;
+        assert!(refused.contains("inside the release") && refused.contains("--out"), "{refused}");
+    }
+    bench.expect(0, &["lint", release]);
+}
+
+/// Nothing is planned for a pair that has no such counterexample.
+#[test]
+fn an_agent_that_a_pair_lacks_is_refused() {
+    let bench = Bench::new();
+    let out = bench.out();
+    let out_text = out.to_str().expect("a plain path");
+    let arguments = ["run", "tiny", "--agent", "saboteur-9", "--out", out_text];
+    let refused = bench.expect(2, &arguments).stderr;
+    assert!(refused.contains("caretaker--greet has no saboteur-9"), "{refused}");
+    assert!(refused.contains("pcb list agents"), "{refused}");
+    assert!(!out.exists(), "a folder was made");
+}
+
+/// `pcb … | head` is no fault of anybody.
+#[test]
+fn a_reader_that_leaves_is_no_fault() {
+    let bench = Bench::new();
+    let cases: [&[&str]; 6] = [
+        &["list", "pairs"],
+        &["published"],
+        &["schema", "pair"],
+        &["man"],
+        &["completions", "bash"],
+        &["doctor"],
+    ];
+    for arguments in cases {
+        let mut command = bench.command(arguments);
+        // A pipe that nobody reads: its reading end is closed before the program starts.
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = command.stdout(writer).stderr(Stdio::piped()).output().expect("it ran");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !said.contains("panicked") && !said.contains("Broken pipe"),
+            "{arguments:?}: {said}"
+        );
+        assert_ne!(output.status.code(), Some(101), "{arguments:?}");
+    }
+    let full = fs::File::options().write(true).open("/dev/full").expect("a full device");
+    let output = bench.command(&["published"]).stdout(full).output().expect("it ran");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot be written") && !said.contains("panicked"), "{said}");
 }

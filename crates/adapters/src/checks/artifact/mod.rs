@@ -76,13 +76,19 @@ fn judge(demand: &ArtifactCheck, bytes: Vec<u8>) -> Known {
     match content_fault(format, demand, bytes, &patterns) {
         Ok(None) => Known::holds(true, ""),
         Ok(Some(fault)) => Known::holds(false, fault),
-        Err(NoSelector(selector)) => Known::unknown(format!("`{selector}` is no selector")),
+        Err(Unread::NoSelector(selector)) => Known::unknown(format!("`{selector}` is no selector")),
+        Err(Unread::NoRoom(database::NoRoom(why))) => Known::unknown(why),
     }
 }
 
-/// A selector that is none.
+/// Why a file was not looked at, through no fault of its maker.
 #[derive(Debug)]
-struct NoSelector(String);
+enum Unread {
+    /// A selector that is none.
+    NoSelector(String),
+    /// This host could not hold a copy.
+    NoRoom(database::NoRoom),
+}
 
 /// What breaks a demand, if anything does.
 type Fault = Option<String>;
@@ -92,12 +98,12 @@ fn content_fault(
     demand: &ArtifactCheck,
     bytes: Vec<u8>,
     patterns: &[Regex],
-) -> Result<Fault, NoSelector> {
+) -> Result<Fault, Unread> {
     if bytes.len() > FILE_BYTES_MAX {
         return Ok(Some("the file is larger than 32 MiB".into()));
     }
     match format {
-        ArtifactFormat::Sqlite => return Ok(database::unsound(bytes)),
+        ArtifactFormat::Sqlite => return database::unsound(bytes).map_err(Unread::NoRoom),
         ArtifactFormat::Zip => return Ok(archive_fault(bytes)),
         _ => {}
     }

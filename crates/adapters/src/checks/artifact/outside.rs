@@ -66,9 +66,7 @@ fn of_attribute(element: &str, attribute: &str, value: &str) -> Option<String> {
         "data" if element != "object" => None,
         "href" if is_followed => outside_of_link(value),
         "href" | "xlink:href" => outside(value),
-        "srcset" | "imagesrcset" => {
-            value.split(',').filter_map(|one| one.split_whitespace().next()).find_map(outside)
-        }
+        "srcset" | "imagesrcset" => candidates(value).into_iter().find_map(outside),
         "srcdoc" => first(&Html::parse_document(value)),
         "style" => of_style(value),
         _ if LOADED.contains(&attribute) => outside(value),
@@ -76,6 +74,26 @@ fn of_attribute(element: &str, attribute: &str, value: &str) -> Option<String> {
         // Attributes of pictures hold references as styles do.
         _ if value.contains('(') => of_style(value),
         _ => None,
+    }
+}
+
+/// The addresses of a source set: each ends at a blank, and what follows up to the next comma describes it, so that a
+/// comma within an address is part of it (HTML, "parse a srcset attribute").
+fn candidates(set: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = set;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',');
+        if rest.is_empty() {
+            return found;
+        }
+        let end = rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len());
+        let (address, after) = rest.split_at(end);
+        found.push(address.trim_end_matches(','));
+        rest = match address.ends_with(',') {
+            true => after,
+            false => after.split_once(',').map_or("", |(_, next)| next),
+        };
     }
 }
 
@@ -114,9 +132,9 @@ fn of_style(text: &str) -> Option<String> {
         return Some(found);
     }
     for set in IMAGE_SET.captures_iter(&text) {
-        let quoted = QUOTED.captures_iter(set.get(1).map_or("", |inner| inner.as_str()));
         // The kind of a picture stands in quotes too.
-        let mut named = quoted.map(|found| found[1].to_owned()).filter(|q| !q.contains("image/"));
+        let set = KIND.replace_all(set.get(1).map_or("", |inner| inner.as_str()), "");
+        let mut named = QUOTED.captures_iter(&set).map(|found| found[1].to_owned());
         if let Some(found) = named.find_map(|quoted| outside(&quoted)) {
             return Some(found);
         }
@@ -163,6 +181,7 @@ static IMPORT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?i)@import\s*(?:ur
 static URL: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(?i)\b(?:url|src)\(\s*("[^"]*"|'[^']*'|[^)]*)"#));
 static IMAGE_SET: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)image-set\(([^;}]*)"));
+static KIND: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?i)\btype\(\s*["'][^"']*["']\s*\)"#));
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#"["']([^"']*)["']"#));
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\([0-9A-Fa-f]{1,6})[ \t\n]?"));
 /// Ways of a script to the network or to another file.

@@ -5,7 +5,7 @@ use html5ever::{driver, tendril::TendrilSink};
 use regex::Regex;
 use scraper::{ElementRef, Html, HtmlTreeSink, Node, Selector};
 
-use super::{Fault, NODES_MAX, NoSelector, TREE_BYTES_MAX, outside, unmatched};
+use super::{Fault, NODES_MAX, TREE_BYTES_MAX, Unread, outside, unmatched};
 
 /// So deep at the most; browsers give up there too.
 const DEPTH_MAX: usize = 512;
@@ -70,10 +70,11 @@ impl Page {
         &self,
         demand: &ArtifactCheck,
         patterns: &[Regex],
-    ) -> Result<Fault, NoSelector> {
+    ) -> Result<Fault, Unread> {
         for (wanted, selectors) in [(true, &demand.has), (false, &demand.lacks)] {
             for text in selectors {
-                let selector = Selector::parse(text).map_err(|_| NoSelector(text.clone()))?;
+                let selector =
+                    Selector::parse(text).map_err(|_| Unread::NoSelector(text.clone()))?;
                 let found = self.tree.select(&selector).next();
                 match (wanted, found) {
                     (true, None) => return Ok(Some(format!("no element fits `{text}`"))),
