@@ -127,7 +127,10 @@ fn read(folder: &Path) -> Result<Published, Failure> {
     for name in TableName::ALL {
         let path = folder.join(name.name()).with_extension("json");
         let text = fs::read_to_string(&path).map_err(|error| {
-            Failure::input(format!("{}: {error}; the folder needs all tables", path.display()))
+            Failure::input(format!(
+                "{}: {error}; the folder needs every table as JSON in UTF-8",
+                path.display()
+            ))
         })?;
         texts.push((name, text));
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::fit::fit;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Figures by suite.
@@ -86,12 +87,25 @@ impl TableName {
 
 /// A file of published figures cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{table}.json: {source}; every key is described in published/README.md")]
-pub struct PublishedError {
-    /// The table's name.
-    pub table: &'static str,
-    /// What is wrong, with line and column.
-    source: serde_json::Error,
+pub enum PublishedError {
+    /// It is not such a file.
+    #[error("{table}.json: {source}; every key is described in published/README.md")]
+    Format {
+        /// The table's name.
+        table: &'static str,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+    /// It holds what no table can hold.
+    #[error("{table}.json: {place}: {what}")]
+    Unfit {
+        /// The table's name.
+        table: &'static str,
+        /// Which key or row.
+        place: String,
+        /// What is wrong, and what it must be.
+        what: &'static str,
+    },
 }
 
 /// Where a table comes from.
@@ -372,7 +386,7 @@ impl Published {
     /// # Errors
     /// The first file that does not read, with line and column.
     pub fn read(text_of: impl Fn(TableName) -> String) -> Result<Self, PublishedError> {
-        Ok(Self {
+        let published = Self {
             composition: parsed(TableName::Composition, &text_of)?,
             leaderboard: parsed(TableName::Leaderboard, &text_of)?,
             observations: parsed(TableName::Observations, &text_of)?,
@@ -380,7 +394,9 @@ impl Published {
             ablations: parsed(TableName::Ablations, &text_of)?,
             conditional: parsed(TableName::Conditional, &text_of)?,
             watchdogs: parsed(TableName::Watchdogs, &text_of)?,
-        })
+        };
+        fit(&published)?;
+        Ok(published)
     }
 }
 
@@ -389,5 +405,5 @@ fn parsed<T: DeserializeOwned>(
     text_of: &impl Fn(TableName) -> String,
 ) -> Result<T, PublishedError> {
     serde_json::from_str(&text_of(name))
-        .map_err(|source| PublishedError { table: name.name(), source })
+        .map_err(|source| PublishedError::Format { table: name.name(), source })
 }

@@ -2,6 +2,7 @@
 //! recomputed where their parts allow it.
 
 mod data;
+mod fit;
 mod recompute;
 mod show;
 

@@ -55,7 +55,7 @@ fn counted(count: usize, noun: &str) -> String {
 }
 
 pub(super) fn write_table(text: &mut String, table: &Table, width: Option<u16>) {
-    let _ = writeln!(text, "\n{}", table.title);
+    let _ = writeln!(text, "\n{}", plain(&table.title));
     let mut shown = comfy_table::Table::new();
     shown.load_preset(presets::NOTHING);
     shown.set_style(TableComponent::HeaderLines, '─');
@@ -69,7 +69,7 @@ pub(super) fn write_table(text: &mut String, table: &Table, width: Option<u16>) 
     }
     let _ = writeln!(text, "{shown}");
     for note in &table.notes {
-        let _ = writeln!(text, "{note}");
+        let _ = writeln!(text, "{}", plain(note));
     }
 }
 
