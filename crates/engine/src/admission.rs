@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, time::Duration};
 use domain::calibration::RepositorySeen;
 
 use crate::ports::sandbox::{
-    Base, CommandSpec, Ended, FileNode, Finished, Limits, Recording, Sandbox, SandboxFault,
-    Sandboxes,
+    Base, CommandSpec, Ended, FileEntry, FileNode, Finished, Limits, Recording, Sandbox,
+    SandboxFault, Sandboxes,
 };
 
-/// Directories beside the working directory in which a setup may leave something.
+/// Directories beside the working directory in which nothing lies but what a setup wrote.
 const PLACES: [&str; 7] = ["/root", "/home", "/srv", "/mnt", "/tmp", "/var/tmp", "/var/local"];
 
 /// A command of git answers within this time.
@@ -21,9 +21,9 @@ const OUTPUT_MAX: usize = 1 << 20;
 /// What stands in a base.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BaseFound {
-    /// Absolute directories that were looked through.
+    /// Absolute directories of which all files are known.
     pub places: Vec<String>,
-    /// Regular files by their absolute paths, with their bytes; of links the target.
+    /// Files that the setup wrote, wherever they lie, by their absolute paths: their bytes; of links the target.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Its git repositories.
     pub repositories: Vec<RepositorySeen>,
@@ -44,20 +44,18 @@ pub async fn look_at(
     let mut found = BaseFound::default();
     let mut heads = Vec::new();
     let inner = |place: &&&str| **place != workdir && !place.starts_with(&format!("{workdir}/"));
-    for place in [workdir].iter().chain(PLACES.iter().filter(inner)) {
-        found.places.push((*place).to_owned());
-        for entry in sandbox.get(place).await?.unwrap_or_default() {
-            let path = format!("{place}/{}", entry.path).trim_end_matches('/').to_owned();
-            let bytes = match entry.node {
-                FileNode::File(bytes) => bytes,
-                FileNode::Link(target) => target.into_bytes(),
-                FileNode::Directory | FileNode::Absent => continue,
-            };
-            if let Some(folder) = path.strip_suffix("/HEAD") {
-                heads.push(folder.to_owned());
-            }
-            found.files.insert(path, bytes);
+    let places = [workdir].into_iter().chain(PLACES.iter().filter(inner).copied());
+    found.places = places.map(str::to_owned).collect();
+    for FileEntry { path, node, .. } in sandbox.base_written().await? {
+        let bytes = match node {
+            FileNode::File(bytes) => bytes,
+            FileNode::Link(target) => target.into_bytes(),
+            FileNode::Directory | FileNode::Absent => continue,
+        };
+        if let Some(folder) = path.strip_suffix("/HEAD") {
+            heads.push(folder.to_owned());
         }
+        found.files.insert(path, bytes);
     }
     for folder in heads {
         // Git calls a folder its own if it holds these; one of a branch or a worktree does not.
@@ -90,6 +88,14 @@ async fn repository(sandbox: &dyn Sandbox, folder: String) -> Result<RepositoryS
     // Before the first commit there is nothing that could be newer.
     let Some(base_time) = number(&text(&head.stdout)) else { return Ok(seen) };
     let all = git(sandbox, &seen.path, &["rev-list", "--all", "--reflog", "--timestamp"]).await?;
+    if !all.is_success() {
+        seen.unreadable = Some(first_line(&all.stderr));
+        return Ok(seen);
+    }
+    if all.stdout.len() >= OUTPUT_MAX {
+        seen.unreadable = Some("it holds more commits than can be listed".to_owned());
+        return Ok(seen);
+    }
     for line in text(&all.stdout).lines() {
         let Some((time, commit)) = line.split_once(' ') else { continue };
         if number(time).is_some_and(|time| time > base_time) {

@@ -106,6 +106,13 @@ pub async fn base_is_pristine(subject: &Subject<'_>) {
     assert_eq!(node_of("/app/doomed").await, Some(FileNode::File(b"old\n".to_vec())));
     assert_eq!(node_of("/app/sub").await, Some(FileNode::Directory));
     assert_eq!(node_of("/app/never-there").await, None);
+    let written = sandbox.base_written().await.unwrap();
+    let is_written = |path: &str, node: FileNode| {
+        written.iter().any(|entry| entry.path == path && entry.node == node)
+    };
+    assert!(is_written("/app/kept", FileNode::File(b"old\n".to_vec())), "{written:?}");
+    assert!(is_written("/app/sub", FileNode::Directory), "{written:?}");
+    assert!(written.iter().all(|entry| entry.path != "/etc/passwd"), "the host's own");
     let neighbour = subject.sandbox().await;
     assert_eq!(text(&*neighbour, "/app/kept").await.as_deref(), Some("old\n"));
 }

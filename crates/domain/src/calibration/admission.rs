@@ -16,9 +16,9 @@ use crate::{
 /// What was seen of a base.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BaseSeen {
-    /// Absolute directories that were looked through, without a slash at the end.
+    /// Absolute directories of which all files are known, without a slash at the end.
     pub places: Vec<String>,
-    /// Absolute paths of the files and links below them.
+    /// Absolute paths of the files and links that the setup wrote, wherever they lie.
     pub files: BTreeSet<String>,
     /// Its git repositories.
     pub repositories: Vec<RepositorySeen>,

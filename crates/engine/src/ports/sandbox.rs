@@ -295,6 +295,10 @@ pub trait Sandbox: Send + Sync {
     /// an empty path); none if the base lacks it. Read from outside.
     async fn base(&self, path: &str) -> Result<Option<FileEntry>, SandboxFault>;
 
+    /// Everything that the setup added to or changed in what the host gives every base, wherever it lies: entries
+    /// with absolute paths, in their order. What it removed is not told. Read from outside.
+    async fn base_written(&self) -> Result<Vec<FileEntry>, SandboxFault>;
+
     /// Stops every process; on return the tree is proved quiet.
     async fn freeze(&self) -> Result<(), SandboxFault>;
 

@@ -135,20 +135,27 @@ fn a_check_that_passes_for_both_is_named() {
 }
 
 #[test]
-fn an_answer_in_the_agents_folder_is_named() {
-    check(
-        |release| {
-            let solution = fs::read_to_string(release.join("tasks/greet/solution/solve.sh"));
-            let hidden: String =
-                solution.expect("a script").lines().map(|line| format!("x{line}\n")).collect();
-            // No file of the release shows it: the setup makes it readable.
-            fs::write(release.join("tasks/greet/environment/files/notes"), hidden).expect("a file");
-            append(release, SETUP, "sed 's/^x//' files/notes > /app/notes\n");
-        },
-        &[],
-        &["task greet: no answer where the agent can read it | text of \
-           `tasks/greet/solution/solve.sh` lies in `/app/notes`"],
-    );
+fn an_answer_that_the_setup_writes_is_named_wherever_it_lies() {
+    for place in ["/app", "/opt/notes", "/etc", "/usr/local/share"] {
+        let found = format!(
+            "task greet: no answer where the agent can read it | text of \
+             `tasks/greet/solution/solve.sh` lies in `{place}/guide`"
+        );
+        check(
+            |release| {
+                let solution = fs::read_to_string(release.join("tasks/greet/solution/solve.sh"));
+                let hidden: String =
+                    solution.expect("a script").lines().map(|line| format!("x{line}\n")).collect();
+                // No file of the release shows it: the setup makes it readable.
+                fs::write(release.join("tasks/greet/environment/files/notes"), hidden)
+                    .expect("a file");
+                let write = "mkdir -p PLACE\nsed 's/^x//' files/notes > PLACE/guide\n";
+                append(release, SETUP, &write.replace("PLACE", place));
+            },
+            &[],
+            &[&found],
+        );
+    }
 }
 
 #[test]

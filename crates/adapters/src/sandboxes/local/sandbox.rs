@@ -322,6 +322,12 @@ impl Sandbox for LocalSandbox {
         read.map_err(|error| broken(&error))?.map_err(|error| host_fault("read", &error))
     }
 
+    async fn base_written(&self) -> Result<Vec<FileEntry>, SandboxFault> {
+        let base = Arc::clone(&self.layers.base);
+        let read = spawn_blocking(move || base.written()).await;
+        read.map_err(|error| broken(&error))?.map_err(|error| host_fault("read", &error))
+    }
+
     async fn freeze(&self) -> Result<(), SandboxFault> {
         let _turn = self.order.lock().await;
         match self.state() {

@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use engine::ports::sandbox::FileEntry;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -17,6 +18,7 @@ use super::{
     skeleton::{self, RootEntry},
     state::SessionDirectory,
     toolchains::Toolchains,
+    transfer::read_tree,
 };
 
 /// Top-level directories of the host that are shown, as far as the host has them.
@@ -118,6 +120,23 @@ impl BaseView {
             Ok((target.to_owned(), DirView::open(self.layers_of(target, name))?))
         };
         Ok(Tree::new(self.overlays().map(view).collect::<io::Result<_>>()?))
+    }
+
+    /// What the setup wrote, without what the host gives: absolute paths, in order.
+    pub(super) fn written(&self) -> io::Result<Vec<FileEntry>> {
+        let view = |(target, name): (&str, &str)| {
+            let layer = self.path.join(LAYER).join(name);
+            Ok((target.to_owned(), DirView::open([layer])?))
+        };
+        let tree = Tree::new(self.overlays().map(view).collect::<io::Result<_>>()?);
+        let mut entries = BTreeMap::new();
+        for (target, _) in self.overlays() {
+            for mut entry in read_tree(&tree, target)?.unwrap_or_default() {
+                entry.path = format!("{}/{}", target.trim_end_matches('/'), entry.path);
+                entries.insert(entry.path.clone(), entry);
+            }
+        }
+        Ok(entries.into_values().collect())
     }
 }
 

@@ -216,6 +216,14 @@ impl Sandbox for SimulatedSandbox {
         }))
     }
 
+    async fn base_written(&self) -> Result<Vec<FileEntry>, SandboxFault> {
+        let mut entries = self.made.tree.read("/").unwrap_or_default();
+        for entry in &mut entries {
+            entry.path.insert(0, '/');
+        }
+        Ok(entries)
+    }
+
     async fn freeze(&self) -> Result<(), SandboxFault> {
         self.makers.faults.pass(FaultPoint::Freeze).await?;
         self.lock().is_frozen = true;
