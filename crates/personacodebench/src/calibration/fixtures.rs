@@ -1,7 +1,8 @@
 //! Recorded sessions from which readings and verdicts are derived again without any agent ([`record`], [`reread`]).
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -10,7 +11,7 @@ use adapters::agents::ScriptedAgent;
 use domain::{
     acceptance::{Look, Reading, Truth},
     calibration::{Breach, CalibrationAgent, Subject},
-    ids::{CheckId, Hash},
+    ids::{CheckId, Hash, PairId},
     plan::{Arm, SessionSpec},
     release::Pair,
     result::{SessionResult, fold, up_to_seal},
@@ -32,7 +33,28 @@ use crate::{
     record::Kept,
 };
 
-/// Keeps the runs of oracle and counterexamples in the first arm with a persona; answers how many.
+/// Whether a folder can take a record: it is not there, or empty.
+///
+/// # Errors
+/// Something lies in it, or it cannot be read.
+pub fn takes_record(folder: &Path) -> Result<(), Failure> {
+    let first = match fs::read_dir(folder) {
+        Ok(mut entries) => entries.next(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(Err(error)),
+    };
+    match first {
+        None => Ok(()),
+        Some(Ok(_)) => Err(Failure::input(format!(
+            "--record {}: the folder is not empty; name a new one",
+            folder.display()
+        ))),
+        Some(Err(error)) => Err(unwritable(folder, &error)),
+    }
+}
+
+/// Keeps the runs of oracle and counterexamples in the first arm with a persona; answers how many. They are written
+/// beside the folder, which is there once all of them are.
 ///
 /// # Errors
 /// The folder is not empty or cannot be written, or no arm has a persona.
@@ -50,13 +72,20 @@ pub fn record(runs: &[RunReader], folder: &Path) -> Result<usize, Failure> {
         run.plan.arm == arm && !["eager", "nop"].contains(&run.plan.configuration.agent.as_str())
     };
     let kept: Vec<&RunReader> = runs.iter().filter(is_kept).collect();
+    takes_record(folder)?;
+    let mut name = folder.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".partial-{}", std::process::id()));
+    let partial = folder.with_file_name(name);
     for run in &kept {
-        let to = folder.join(conduct::run_name(run));
-        run.copy_to(&to).map_err(|error| {
-            Failure::input(format!("--record {}: {error}; name a new folder", to.display()))
-        })?;
+        let to = partial.join(conduct::run_name(run));
+        run.copy_to(&to).map_err(|error| unwritable(&to, &error))?;
     }
+    fs::rename(&partial, folder).map_err(|error| unwritable(folder, &error))?;
     Ok(kept.len())
+}
+
+fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::input(format!("--record {}: {error}; name a new folder", path.display()))
 }
 
 /// What a re-reading found.
@@ -67,10 +96,11 @@ pub struct Reread {
     pub differences: Vec<Breach>,
 }
 
-/// Reads the seals of recorded sessions again with the checks and tests of a release as they are now.
+/// Reads the seals of recorded sessions again with the checks and tests of a release as they are now. Who is in the
+/// release and not in the record, or the other way round, is a difference.
 ///
 /// # Errors
-/// A recorded run cannot be read.
+/// A recorded run cannot be read, or there is no session of these pairs.
 pub async fn reread(
     runs: &[RunReader],
     loaded: &LoadedRelease,
@@ -79,11 +109,15 @@ pub async fn reread(
     bases: &Bases,
 ) -> Result<Reread, Failure> {
     let mut found = Reread { sessions: 0, differences: Vec::new() };
+    let mut seen: BTreeSet<(&PairId, CalibrationAgent)> = BTreeSet::new();
     for run in runs {
         let recorded = run.release().map_err(read_failure)?.release;
         for attempt in run.attempts().map_err(read_failure)? {
             let Some(pair) = pairs.iter().find(|pair| pair.id == attempt.pair) else { continue };
-            let Some(agent) = agent_of(&run.plan, pair) else { continue };
+            // The place of a requirement in the pair may have changed since; its id says which it was.
+            let Some(then) = recorded.pairs.get(&pair.id) else { continue };
+            let Some(agent) = agent_of(&run.plan, then) else { continue };
+            seen.insert((&pair.id, agent.clone()));
             let before = Attempt::read(run, &recorded, attempt)?;
             let fixture = Fixture { run, pair, agent, before };
             found.sessions += 1;
@@ -93,7 +127,39 @@ pub async fn reread(
             }
         }
     }
+    if found.sessions == 0 {
+        let message = "--from: the record holds no session of these pairs; name a folder that \
+                       `--record` made of them";
+        return Err(Failure::input(message));
+    }
+    for pair in pairs {
+        let seen = seen.iter().filter(|(id, _)| *id == &pair.id).map(|(_, agent)| agent.clone());
+        found.differences.extend(on_one_side(pair, &seen.collect()));
+    }
     Ok(found)
+}
+
+/// Who is only recorded, and who is only in the release; an oracle and every counterexample must be in both.
+fn on_one_side(pair: &Pair, recorded: &BTreeSet<CalibrationAgent>) -> Vec<Breach> {
+    let own = pair.counterexamples.iter();
+    let released: BTreeSet<CalibrationAgent> = own
+        .map(|one| CalibrationAgent::Counterexample(one.requirement.clone(), one.kind))
+        .chain([CalibrationAgent::Oracle])
+        .collect();
+    let difference = |agent: &CalibrationAgent, expected: &str, found: &str| Breach {
+        subject: Subject::Pair(pair.id.clone()),
+        arm: None,
+        agent: Some(agent.clone()),
+        requirement: None,
+        expected: expected.to_owned(),
+        found: found.to_owned(),
+        remedy: "calibrate and record anew".to_owned(),
+    };
+    let missing = released.difference(recorded);
+    let missing = missing.map(|agent| difference(agent, "a recorded session", "none"));
+    let gone = recorded.difference(&released);
+    let gone = gone.map(|agent| difference(agent, "a script in the release", "none"));
+    missing.chain(gone).collect()
 }
 
 /// One recorded session.
@@ -165,7 +231,20 @@ impl Fixture<'_> {
                 differences.push(self.difference(expected, now, remedy));
             }
         }
+        let known = sealed_readings(&self.before.entries);
+        for (check, now) in after.readings.iter().filter(|(check, _)| !known.contains_key(check)) {
+            let expected = format!("the check `{check}` not read");
+            let remedy = "calibrate and record anew".to_owned();
+            differences.push(self.difference(expected, shown(now), remedy));
+        }
         let Some(before) = &self.before.result else { return differences };
+        let is_new = |id| before.requirements.iter().all(|one| &one.id != id);
+        for requirement in after.result.requirements.iter().filter(|one| is_new(&one.id)) {
+            let expected = format!("no requirement `{}`", requirement.id);
+            let found = requirement.outcome.name().to_owned();
+            let remedy = "calibrate and record anew".to_owned();
+            differences.push(self.difference(expected, found, remedy));
+        }
         for requirement in &before.requirements {
             let (was, id) = (requirement.outcome.name(), &requirement.id);
             let now = after.result.requirements.iter().find(|one| &one.id == id);

@@ -35,6 +35,9 @@ use crate::{
     releases,
 };
 
+/// Arms of a calibration for which none are named.
+const ARMS: [Arm; 3] = [Arm::Progressive, Arm::Opening, Arm::NoPersona];
+
 /// Arguments of `pcb calibrate`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -54,13 +57,8 @@ pub struct CalibrateArgs {
     /// Only pairs whose id matches.
     #[arg(long, value_name = "GLOB")]
     pub pairs: Option<String>,
-    /// In these arms.
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        default_values = ["progressive", "opening", "no-persona"]
-    )]
+    /// In these arms [default: progressive,opening,no-persona; with --group those of its runs].
+    #[arg(long, value_enum, value_delimiter = ',')]
     pub arms: Vec<ArmArg>,
     /// How often oracle and nop are verified in the cheapest arm, so that a verifier that changes its mind is seen.
     #[arg(
@@ -102,7 +100,10 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Failure> {
 async fn calibrate(args: &CalibrateArgs, loaded: &LoadedRelease) -> Result<ExitCode, Failure> {
     let began = Instant::now();
     let pairs = chosen(args, &loaded.release)?;
-    let arms = arms(args);
+    let mut arms = arms(args);
+    if let Some(folder) = &args.record {
+        fixtures::takes_record(folder)?;
+    }
     let host = Host::probe().await?;
     let jobs = args.jobs.unwrap_or_else(options::processors);
     let mut interrupts = Interrupts::new()?;
@@ -120,7 +121,14 @@ async fn calibrate(args: &CalibrateArgs, loaded: &LoadedRelease) -> Result<ExitC
         return Ok(ExitCode::Interrupted);
     };
     let (read, took_ms) = match &args.group {
-        Some(group) => (of_group(group, loaded)?, None),
+        Some(group) => {
+            let read = of_group(group, loaded)?;
+            if args.arms.is_empty() {
+                let is_there = |arm: &Arm| read.iter().any(|run| run.plan.arm == *arm);
+                arms = Arm::ALL.into_iter().filter(is_there).collect();
+            }
+            (read, None)
+        }
         None => {
             let wanted = runs::Wanted {
                 loaded,
@@ -135,14 +143,14 @@ async fn calibrate(args: &CalibrateArgs, loaded: &LoadedRelease) -> Result<ExitC
             }
         }
     };
-    if let Some(folder) = &args.record {
-        let kept = fixtures::record(&read, folder)?;
-        eprintln!("{kept} runs kept in {}", folder.display());
-    }
     let shown = sessions::shown(&read, &pairs)?;
     let judged = Calibration { release: &loaded.release, pairs, arms, shown, admission };
     let context = calibration(&loaded.release, &judged.matrix(), took_ms);
     print!("{}", text(args, &context)?);
+    if let Some(folder) = &args.record {
+        let kept = fixtures::record(&read, folder)?;
+        eprintln!("{kept} runs kept in {}", folder.display());
+    }
     Ok(if context.is_clean { ExitCode::Done } else { ExitCode::Findings })
 }
 
@@ -221,6 +229,7 @@ fn chosen<'a>(args: &CalibrateArgs, release: &'a Release) -> Result<Vec<&'a Pair
 /// Each arm once, in the order of reports.
 fn arms(args: &CalibrateArgs) -> Vec<Arm> {
     let asked: Vec<Arm> = args.arms.iter().map(|arm| Arm::from(*arm)).collect();
+    let asked = if asked.is_empty() { ARMS.to_vec() } else { asked };
     Arm::ALL.into_iter().filter(|arm| asked.contains(arm)).collect()
 }
 

@@ -282,6 +282,24 @@ fn a_record_is_read_again_without_any_agent() {
     ]);
     change(&release, PAIR, "[\"**/USAGE*\"], is", "[\"USAGE\"], is");
     reread(&[]);
+
+    // Whoever is not in the record cannot be vouched for.
+    let recorded = bench.path().join("fixtures");
+    fs::remove_dir_all(recorded.join("progressive-saboteur-1")).expect("a folder");
+    let (code, found) = calibrated(&bench, "mine", &["--from", "fixtures"]);
+    let missing = "caretaker--greet · saboteur of usage_note: a recorded session | none";
+    assert_eq!((code, lines(&found["differences"])), (Some(1), vec![missing.to_owned()]));
+    let more = ["calibrate", "mine", "--record", "fixtures", "--out", "never"];
+    let refused = bench.expect(2, &more);
+    assert!(refused.stderr.contains("the folder is not empty"), "{}", refused.stderr);
+    assert!(!bench.path().join("never").exists(), "it is refused before anything runs");
+
+    // A group is judged in the arms that it was run in.
+    let group = fs::read_dir(bench.out()).expect("a folder").next().expect("a group");
+    let group = group.expect("a group").path();
+    let group = group.to_str().expect("a plain path");
+    let (code, again) = calibrated(&bench, "mine", &["--group", group]);
+    assert_eq!((code, &again["arms"]), (Some(0), &serde_json::json!(["progressive"])), "{again}");
 }
 
 #[test]
