@@ -16,13 +16,13 @@ use crate::schema::Format;
 /// The formats of a run directory.
 pub(crate) fn formats() -> Vec<Format> {
     vec![
-        format::<RunFile>("run", "run.json"),
+        format::<RunFile>("run", "run.json of a run"),
         format::<SessionSpec>("plan-line", "a line of plan.jsonl"),
         format::<Versioned<AttemptHead>>("log-head", "the first line of log.jsonl"),
         format::<Entry>("log-line", "every further line of log.jsonl"),
-        format::<Versioned<Claim>>("claim", "claim.json"),
-        format::<Versioned<Seal>>("seal", "seal.json"),
-        format::<Versioned<End>>("end", "end.json"),
+        format::<Versioned<Claim>>("claim", "claim.json of an attempt"),
+        format::<Versioned<Seal>>("seal", "seal.json of an attempt"),
+        format::<Versioned<End>>("end", "end.json of an attempt"),
         format::<SessionResult>("result-line", "a line of derived/results.jsonl"),
         format::<Manifest>("manifest", "blob: every path that differs from the base"),
         format::<Change>("changes-line", "blob: a line for each change of a file"),
