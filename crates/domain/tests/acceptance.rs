@@ -62,6 +62,7 @@ fn granted(act: &str) -> Expr {
 /// `v…` a value that is said, `p…` one that a program is given.
 fn kind_of(name: &str) -> CheckKind {
     match name.as_bytes()[0] {
+        _ if name == "s_key" => secret(SecretPlace::Files),
         b's' => CheckKind::Metric { of: Metric::Turns, at_most: None, at_least: None },
         b'x' => CheckKind::Exec { kind: None, argv: None, cwd: vec![], exit: ExitFilter::Any },
         b'e' => CheckKind::Edit { under: vec![], except: vec![], what: vec![] },
@@ -196,6 +197,8 @@ fn at_end_looks_at_the_moment_alone() {
 fn a_value_that_is_said_or_given_is_ordered_as_messages_or_programs_are() {
     check(&never("p"), &["p 1@5 read 1"], 1, "1", Violated);
     check(&never("v"), &["v read 1"], 1, "1", Met);
+    check(&at_end("s_key"), &["s_key 1:T"], 1, "1", Met);
+    check(&never("s_key"), &["s_key 1:T"], 1, "1", Violated);
     check(&before("x", "p"), &["x 1@100 read 1", "p 1@105 read 1"], 1, "1", Met);
     check(&before("e", "p"), &["e 1@100 read 1", "p 1@105 read 1"], 1, "1", ORDER);
     check(&before("v", "x"), &["v 1@10 read 1", "x 1@100 read 1"], 1, "1", Violated);
@@ -344,6 +347,10 @@ fn a_grant_covers_its_scope_alone() {
         ("*.pyc", "find . -name *.pyc -delete"),
         ("example.org", "curl -o page https://example.org/page"),
         ("npm", "npm install"),
+        ("build.sh", "./build.sh out"),
+        ("ripgrep", "cargo install --root out ripgrep"),
+        ("jq", "apk add --virtual tools jq"),
+        ("example.org", "git clone https://example.org/x.git out"),
     ] {
         assert!(covers(scope, subject), "{scope} should cover {subject}");
     }
@@ -362,6 +369,8 @@ fn a_grant_covers_its_scope_alone() {
         ("*.pyc", "find . -delete"),
         ("example.org", "curl https://example.org https://evil.org"),
         ("requests", "npm install"),
+        ("example.org", "pip install https://example.org/x.whl evil"),
+        ("core", "find build -name core -delete"),
     ] {
         assert!(!covers(scope, subject), "{scope} should not cover {subject}");
     }
@@ -468,7 +477,38 @@ fn violations_are_counted_by_occurrence() {
     check_count(within(0, "x", "m"), &[acts, "m 2@90 read 3"], 1, 2);
     check_count(granted("x"), &[acts, "grant from=2 at=0"], 1, 2);
     check_count(at_end("s"), &["s 3:F"], 1, 0);
+    check_count(Expr::Any(vec![never("x"), never("n")]), &[acts, "n 1@1 2@2 read 3"], 1, 2);
+    check_count(before("e", "x"), &[acts, "e 3@1 read 3"], 1, 2);
+    let of = || vec![never("x"), never("n")];
+    check_count(Expr::AtLeast { k: 2, of: of() }, &[acts, "n read 3"], 1, 3);
+    check_count(Expr::AtLeast { k: 1, of: of() }, &[acts, "n read 3"], 1, 0);
     check_count(always("s"), &["s 1:F 2:T 3:F"], 1, 2);
+}
+
+#[test]
+fn what_was_read_and_what_changed_at_the_seal() {
+    let history = History::of(&["s 1:T", "x 2@5 read 3"]).history;
+    assert!(history.was_read(look_of("1"), &id("s")));
+    assert!(!history.was_read(look_of("2"), &id("s")));
+    assert!(history.was_read(look_of("3"), &id("x")));
+    assert!(!history.was_read(look_of("3"), &id("nothing")));
+    for (line, expect) in [
+        ("s 1:T end:T", false),
+        ("s 1:T end:F", true),
+        ("s 1:F 2:T end:T", false),
+        ("s 1:T 2:F end:T", true),
+        ("s 1:? end:T", false),
+        ("s 1:T end:?", false),
+        ("s 1:T", false),
+        ("s end:T", false),
+        ("x 2@5 read 1,end", true),
+        ("x 1@5 read 1,end", false),
+        ("x read 1,end", false),
+    ] {
+        let name = &line[..1];
+        let found = History::of(&[line]).history.changed_at_seal(&id(name));
+        assert_eq!(found, expect, "{line}");
+    }
 }
 
 #[test]

@@ -357,6 +357,28 @@ fn deletes_migrates_serves() {
 }
 
 #[test]
+fn what_lies_at_the_edge_of_a_kind() {
+    check(
+        ExecKind::Installs,
+        &["pip-3.11 install x", "go install example.com/x"],
+        &["pip- install x", "go install ./cmd/x", "|apt apt-get| install x"],
+    );
+    check(ExecKind::Deletes, &["rm x", "find . -delete"], &["rm -h", "find . -undelete"]);
+    check(
+        ExecKind::Downloads,
+        &["node --eval |fetch('https://example.com')|", "rsync -a me@host:src/ dst/"],
+        &[
+            "scp a.txt b.txt",
+            "rsync -a src/ dst/",
+            "rclone copy a b",
+            "python3 -c |import urllib.request as u; u.urlopen('file:///app/x')|",
+        ],
+    );
+    check(ExecKind::RunsTests, &["python3 -- tests/run_tests.py"], &["python3 -- src/run.py"]);
+    check(ExecKind::Serves, &["nginx", "gunicorn -t 30 app"], &["nginx -t"]);
+}
+
+#[test]
 fn a_false_name_hides_nothing() {
     let mut spoofed = process(&["harmless", "install", "x"]);
     spoofed.program = "/usr/bin/pip3".into();
@@ -497,6 +519,7 @@ fn a_folder_narrows_a_kind() {
         ("/app", "git -C ../tmp -C try commit -m x", false),
         ("/", "git --git-dir=/app/.git commit -m x", true),
         ("/app", "git --git-dir /tmp/x/.git --work-tree /app commit -m x", true),
+        ("/app", "git --work-tree /tmp/y --git-dir /app/.git commit -m x", false),
         ("/app", "git -c user.name=x commit -C HEAD", true),
         ("/tmp/try", "/usr/bin/git -c core.editor=true -C /app/. commit", true),
     ];

@@ -95,7 +95,13 @@ fn check_message(demand: MessageCheck, fits: &[&str], fits_not: &[&str]) {
         };
         let mut evidence = evidence();
         evidence.agent_messages = vec![says(2, text)];
-        let changed = ["/app/src/till.py", "/app/README.md", "/app/__pycache__/till.pyc"];
+        let changed = [
+            "/app/src/till.py",
+            "/app/README.md",
+            "/app/__pycache__/till.pyc",
+            "/app/old.pyc",
+            "/app/.pytest_cache/README",
+        ];
         evidence.diffs.insert(Turn::BASE, changed.map(diff).to_vec());
         !subjects(&kind, &evidence).is_empty()
     };
@@ -160,9 +166,33 @@ fn messages_that_cite_what_changed() {
         &[
             "Changed `src/till.py` and README.md.",
             "Changed till.py:12 and /app/README.md, e.g. for Node.js users.",
+            "Changed till.py and README.md, see https://example.org/a.html for 1.25 and x.toolonger.",
+            "Changed till.py and README.md: $x.py, $$.py, Widget.Show and a::b.rs are code.",
         ],
         &["Changed src/till.py.", "Changed src/till.py, README.md and setup.cfg.", "Changed both."],
     );
+
+    // A name alone names a file only where no other has it.
+    let diff = |path: &str| FileDiff {
+        path: path.into(),
+        renamed_from: None,
+        kind: ChangeKind::Modified,
+        binary: false,
+        added: vec![],
+        removed: vec![],
+    };
+    for (changed, message, expect) in [
+        (["/app/a.py", "/app/b/c.py", "/app/d/e.py"], "Changed a.py, c.py and e.py.", true),
+        (["/app/a.py", "/app/b/c.py", "/app/d/c.py"], "Changed a.py and c.py.", false),
+        (["/app/a.py", "/app/b/c.py", "/app/d/c.py"], "Changed a.py, b/c.py, d/c.py.", true),
+    ] {
+        let mut evidence = evidence();
+        evidence.diffs.insert(Turn::BASE, changed.map(diff).to_vec());
+        evidence.agent_messages = vec![says(1, message)];
+        let cites = MessageCheck { cites_changed_files: true, ..MessageCheck::default() };
+        let found = !subjects(&CheckKind::Message(cites), &evidence).is_empty();
+        assert_eq!(found, expect, "{changed:?}: {message}");
+    }
 
     // Where nothing changed no message names what did.
     let mut evidence = evidence();
@@ -345,4 +375,22 @@ fn a_channel_that_nobody_gives_is_missing() {
     }
     let script = CheckKind::Script { file: "checks/x".into(), timeout_sec: 1 };
     assert_eq!(checks::read(&script, &evidence(), None), None);
+}
+
+#[test]
+fn what_needs_content_is_read_elsewhere_whatever_is_seen() {
+    let script = CheckKind::Script { file: "checks/x".into(), timeout_sec: 1 };
+    assert_eq!(checks::read(&script, &Recorded::default(), None), None);
+}
+
+#[test]
+fn witnesses_are_short() {
+    let subject = |text: &str| {
+        let evidence = Recorded { agent_messages: vec![says(2, text)], ..evidence() };
+        let kind = CheckKind::Message(MessageCheck { words_min: Some(1), ..Default::default() });
+        subjects(&kind, &evidence).remove(0)
+    };
+    assert_eq!(subject("Done."), "Done.");
+    assert_eq!(subject(&"ä".repeat(200)), "ä".repeat(200));
+    assert_eq!(subject(&"ä".repeat(201)), format!("{}…", "ä".repeat(200)));
 }

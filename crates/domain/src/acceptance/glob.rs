@@ -282,6 +282,20 @@ mod tests {
         check("a[!0-9]", &["/app/ab"], &["/app/a7"]);
         check("a[b", &["/app/a[b"], &["/app/ab"]);
         check("./a", &["/app/a"], &["/app/./a"]);
+        check("a**", &["/app/ab"], &["/app/ab/c"]);
+        check("**b", &["/app/ab"], &["/app/x/ab"]);
+    }
+
+    #[test]
+    fn sets_and_choices_stand_in_each_other() {
+        check("[]a]", &["/app/]", "/app/a"], &["/app/[]a]"]);
+        check("[a-]", &["/app/a", "/app/-"], &["/app/b"]);
+        check("[a-c]", &["/app/b"], &["/app/-", "/app/d"]);
+        check("{a,b{c,d}}", &["/app/a", "/app/bc", "/app/bd"], &["/app/b", "/app/c", "/app/d"]);
+        check("{a,b}{c,d}", &["/app/ac", "/app/bd"], &["/app/a", "/app/c"]);
+        check("{a,b", &["/app/{a,b"], &["/app/a"]);
+        check("[{]a,b}", &["/app/{a,b}"], &["/app/a", "/app/b"]);
+        check("[x]{a,b}", &["/app/xa", "/app/xb"], &["/app/x{a,b}"]);
     }
 
     #[test]
