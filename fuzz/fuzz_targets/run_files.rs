@@ -8,7 +8,9 @@ use store::{layout::RunLayout, reader::RunReader};
 
 /// A run as `cargo xtask fuzz` makes it.
 static RUN: LazyLock<PathBuf> = LazyLock::new(|| {
-    std::env::var_os("PCB_FUZZ_RUN").expect("PCB_FUZZ_RUN names a run: use `cargo xtask fuzz`").into()
+    std::env::var_os("PCB_FUZZ_RUN")
+        .expect("PCB_FUZZ_RUN names a run: use `cargo xtask fuzz`")
+        .into()
 });
 
 fuzz_target!(|bytes: &[u8]| {

@@ -20,10 +20,8 @@ fuzz_target!(|parts: (&str, &str)| {
         questions_max: 1,
     };
     let opening = plan([open].to_vec());
-    let guard = WordingGuard {
-        hidden_terms: ["ledger".to_owned()].to_vec(),
-        ..WordingGuard::default()
-    };
+    let guard =
+        WordingGuard { hidden_terms: ["ledger".to_owned()].to_vec(), ..WordingGuard::default() };
     let found = review(&template(&opening), &opening, &guard);
     assert!(found.is_empty(), "the template of an opening: {found:?}");
     let nudge = plan([SpeechAct::Nudge { say: "Please go on.".to_owned() }].to_vec());
