@@ -23,7 +23,8 @@ pub(super) async fn read(demand: &DbCheck, evidence: &dyn Evidence) -> Result<Kn
     };
     let base = Content::read(StateAt::Base, &path, evidence).await?;
     let now = Content::read(StateAt::Look, &path, evidence).await?;
-    Ok(super::guarded(|| judge(demand, &path, base, now)))
+    let demand = demand.clone();
+    Ok(super::guarded(move || judge(&demand, &path, base, now)).await)
 }
 
 /// A sound database that can be opened without anything beside it; why not, otherwise.
@@ -95,6 +96,7 @@ const STEPS_BETWEEN: u32 = 10_000;
 
 const ROWS_MAX: usize = 10_000;
 const CELL_BYTES_MAX: i32 = 1 << 20;
+const PATTERN_BYTES_MAX: i32 = 100;
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 /// A connection to a copy, with the folder that holds it.
@@ -149,6 +151,10 @@ fn connect(file: &std::path::Path) -> rusqlite::Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, CELL_BYTES_MAX)?;
+    // One step of the machine can take as long as a pattern makes it.
+    connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_BYTES_MAX)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_EXPR_DEPTH, 100)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_COMPOUND_SELECT, 50)?;
     let mut rounds_left = STEPS_MAX / STEPS_BETWEEN;
     let give_up = move || {
         rounds_left = rounds_left.saturating_sub(1);
@@ -172,13 +178,13 @@ fn judge(demand: &DbCheck, path: &str, base: Option<Content>, now: Option<Conten
     let is_compared = demand.catalogue.is_some()
         || !demand.adds_none.is_empty()
         || demand.query.as_ref().is_some_and(|query| query.answer == QueryAnswer::SameAsBase);
-    let base = match base.as_ref().filter(|_| is_compared).map(Opened::of) {
+    let base = match base.as_ref().map(Opened::of) {
         Some(Ok(opened)) => Some(opened),
-        Some(Err(Unopened::NoDatabase(why) | Unopened::NoRoom(why))) => {
+        Some(Err(Unopened::NoDatabase(why) | Unopened::NoRoom(why))) if is_compared => {
             return Known::unknown(format!("{path} of the base: {why}"));
         }
         None if is_compared => return Known::unknown(format!("the base has no file at {path}")),
-        None => None,
+        Some(Err(_)) | None => None,
     };
     let base = base.as_ref().map(|opened| &opened.connection);
     let fault = catalogue_fault(demand, base, &now.connection).transpose().or_else(|| {
@@ -217,6 +223,14 @@ struct Entry {
     table: String,
     /// None for an index that a constraint makes.
     sql: Option<String>,
+}
+
+impl Entry {
+    /// A view or a virtual table; the catalogue keeps the words of a virtual one in capitals.
+    fn works_when_read(&self) -> bool {
+        self.kind == "view"
+            || self.sql.as_ref().is_some_and(|sql| sql.starts_with("CREATE VIRTUAL"))
+    }
 }
 
 fn catalogue_fault(
@@ -277,11 +291,32 @@ fn changes(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA schema_version", [], |row| row.get(0))
 }
 
+/// A table of the base under whose name something lies now that works while it is read.
+fn replaced_table(
+    base: Option<&Connection>,
+    now: &Connection,
+) -> Result<Option<String>, Unanswered> {
+    let Some(base) = base else { return Ok(None) };
+    let before = entries(base).map_err(of_base)?;
+    let after = entries(now).map_err(of_now)?;
+    let replaced = after.iter().filter(|entry| entry.works_when_read()).find(|entry| {
+        before.iter().any(|known| {
+            known.kind == "table"
+                && !known.works_when_read()
+                && known.name.eq_ignore_ascii_case(&entry.name)
+        })
+    });
+    Ok(replaced.map(|entry| format!("{} is no plain table any more", entry.name)))
+}
+
 fn query_fault(
     query: &DbQuery,
     base: Option<&Connection>,
     now: &Connection,
 ) -> Result<Option<String>, Unanswered> {
+    if let Some(fault) = replaced_table(base, now)? {
+        return Ok(Some(fault));
+    }
     let wanted = match (&query.answer, base) {
         (QueryAnswer::Is(rows), _) => {
             rows.iter().map(|row| row.iter().map(Answered::from).collect()).collect()

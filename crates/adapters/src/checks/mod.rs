@@ -107,10 +107,33 @@ impl Known {
     }
 }
 
-/// Reads what an agent made. A reader that breaks over it found something that nobody could open.
-fn guarded(read: impl FnOnce() -> Known) -> Known {
-    let known = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
-    known.unwrap_or_else(|_| Known::holds(false, "reading it broke the reader"))
+/// What takes a reader longer than this is nothing that a person can open.
+const READ_SEC_MAX: u64 = 30;
+
+/// Reads what an agent made, beside the threads that the sessions need. What breaks the reader, or keeps it for
+/// too long, is something that nobody could open.
+async fn guarded(read: impl FnOnce() -> Known + Send + 'static) -> Known {
+    let limit = std::time::Duration::from_secs(READ_SEC_MAX);
+    let waited = tokio::task::spawn_blocking(move || read_within(limit, read)).await;
+    waited.unwrap_or_else(|_| Known::holds(false, "reading it broke the reader"))
+}
+
+/// A thread that is late is left to end by itself: no library can be stopped from outside.
+fn read_within(limit: std::time::Duration, read: impl FnOnce() -> Known + Send + 'static) -> Known {
+    use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+
+    let (told, heard) = sync_channel(1);
+    let reader = std::thread::Builder::new().name("reader".into()).spawn(move || {
+        // Nobody hears what comes too late.
+        let _ = told.send(read());
+    });
+    if let Err(error) = reader {
+        return Known::unknown(format!("no thread to read it: {error}"));
+    }
+    heard.recv_timeout(limit).unwrap_or_else(|error| match error {
+        RecvTimeoutError::Timeout => Known::holds(false, "nobody could open it in time"),
+        RecvTimeoutError::Disconnected => Known::holds(false, "reading it broke the reader"),
+    })
 }
 
 /// A witness stands inline in the log.
@@ -139,4 +162,26 @@ fn describe(finished: &Finished) -> String {
 fn last_line(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
     text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, time::Duration};
+
+    use super::*;
+
+    #[test]
+    fn readers_are_bounded() {
+        let (release, held) = mpsc::channel::<()>();
+        let late = read_within(Duration::from_millis(50), move || {
+            let _ = held.recv();
+            Known::holds(true, "")
+        });
+        drop(release);
+        assert_eq!(late, Known::holds(false, "nobody could open it in time"));
+        let long = Duration::from_secs(60);
+        let broken = read_within(long, || std::panic::resume_unwind(Box::new(())));
+        assert_eq!(broken, Known::holds(false, "reading it broke the reader"));
+        assert_eq!(read_within(long, || Known::holds(true, "")), Known::holds(true, ""));
+    }
 }

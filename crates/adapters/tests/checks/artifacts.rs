@@ -82,6 +82,8 @@ async fn pages() {
             b"\xef\xbb\xbf<!-- by hand --><html><body>words",
             b"<?xml version=\"1.0\"?><!DOCTYPE html PUBLIC \"x\"><html><p>words</p></html>",
             b"\n<h1>words</h1>",
+            b"<p style=\"opacity: 0.5; font-size: 10px\">words</p>",
+            b"<dialog open>words</dialog>",
             b"<TABLE><tr><td>1</table>",
             b"<div><img src=\"data:image/png;base64,AAAA\"></div>",
         ],
@@ -101,6 +103,10 @@ async fn pages() {
             b"<!DOCTYPE html><p>\x01words</p>",
             b"<!DOCTYPE html><title>x</title><p hidden>words</p>",
             b"<!DOCTYPE html><div style=\"display: NONE\">words</div><script>words</script>",
+            b"<!DOCTYPE html><p style=\"display:/**/none\">words</p>",
+            b"<!DOCTYPE html><p style=\"opacity: 0.0\">words</p>",
+            b"<!DOCTYPE html><p style=\"color:red; font-size:0px !important\">words</p>",
+            b"<!DOCTYPE html><dialog>words</dialog>",
             b"<!DOCTYPE html><p>",
             &zip(&[("index.html", PAGE)]),
         ],
@@ -268,6 +274,8 @@ async fn markup_that_needs_something_outside() {
             "<svg><use href=\"#a\"/><rect fill=\"url(#g)\"/></svg>",
             "<iframe srcdoc=\"&lt;p&gt;inner&lt;/p&gt;\"></iframe><iframe src=\"about:blank\"></iframe>",
             "<meta http-equiv=refresh content=\"30\"><meta name=x content=\"url\">",
+            "<svg><rect><set attributeName=fill to=red /></rect></svg>",
+            "<svg><use><set attributeName=href to=\"#a\"/></use></svg>",
             "<td data=\"x\">", "<p title=\"see (x)\">", "<!-- <img src=\"x.png\"> -->",
         ],
         &[
@@ -285,6 +293,9 @@ async fn markup_that_needs_something_outside() {
             "<svg><rect fill=\"url(https://example.org/p.svg#g)\"/></svg>",
             "<template><img src=\"x.png\"></template>", "<noscript><img src=x.png></noscript>",
             "<a ping=\"https://example.org\" href=\"#\">x</a>", "<img src=\"da\nta.png\">",
+            "<meta http-equiv=refresh content=\"0; https://example.org/x\">",
+            "<svg><image><set attributeName=href to=\"x.png\"/></image></svg>",
+            "<svg><image><animate attributeName=\"xlink:href\" values=\"#a;x.png\"/></image></svg>",
         ],
     )
     .await;
@@ -325,6 +336,11 @@ async fn styles_and_scripts_that_need_something_outside() {
             "<script>load('https://cdn.example.org/d3')</script>",
             "<script>load(\"//example.org/d3.min.js\")</script>",
             "<script>location.href = 'next.html'</script>",
+            "<style>p { background: u\\rl(x.png) }</style>",
+            "<script>fetch?.(\"https://example.org/api\")</script>",
+            "<script>location = 'https://example.org/'</script>",
+            "<script>window.open(\"//example.org/\")</script>",
+            "<script>i[\"src\"] = `https://example.org/a`</script>",
         ],
     )
     .await;
@@ -455,4 +471,26 @@ async fn programs_start_where_there_is_little_but_a_shell() {
     // A state is only looked at: what one start leaves, the next does not find.
     check_start(&staged, &["sh", "-c", "test ! -e out/new; touch out/new"], None, True).await;
     check_start(&staged, &["sh", "-c", "test ! -e out/new"], None, True).await;
+}
+
+#[tokio::test]
+async fn depth_is_measured_everywhere() {
+    let nested = |depth: usize| "<div>".repeat(depth) + "words" + &"</div>".repeat(depth);
+    let page = |body: &str| format!("<!DOCTYPE html><body>{body}<p>end</p>").into_bytes();
+    let inner = |body: &str| page(&format!("<iframe srcdoc=\"{body}\"></iframe>"));
+    let mut framed = "words".to_owned();
+    for _ in 0..6 {
+        let escaped = framed.replace('&', "&amp;").replace('"', "&quot;");
+        framed = format!("<iframe srcdoc=\"{escaped}\"></iframe>");
+    }
+    let opens = || keys("", Some(ArtifactFormat::Html));
+    check_files(&[
+        (&page(&nested(300)), opens(), True),
+        // The last node lies high again within the same piece.
+        (&page(&("<b>".repeat(600) + &"</b>".repeat(600))), opens(), False),
+        (&inner(&nested(300)), alone(ArtifactFormat::Html), True),
+        (&inner(&nested(600)), alone(ArtifactFormat::Html), False),
+        (&page(&framed), alone(ArtifactFormat::Html), False),
+    ])
+    .await;
 }

@@ -216,3 +216,18 @@ async fn databases_of_simulated_sandboxes() {
     staged.check(answers("till.db", "SELECT count(*) FROM items", two.clone()), True).await;
     staged.check(answers("no.db", "SELECT count(*) FROM items", two), False).await;
 }
+
+#[tokio::test]
+async fn what_works_while_it_is_read_answers_nothing() {
+    let stage = Stage::new().await;
+    let count = is("SELECT count(*) > 0 FROM items", &[&[Cell::Integer(1)]]);
+    let cases = [
+        (sql("CREATE VIEW other AS SELECT * FROM items"), True),
+        (sql("ALTER TABLE items RENAME TO kept; CREATE VIEW Items AS SELECT * FROM kept"), False),
+    ];
+    for (turn, expect) in cases {
+        let staged = stage.after(&[&turn]).await;
+        let (found, witness) = staged.read(&count, None).await;
+        assert_eq!(found, expect, "{turn}: {witness}");
+    }
+}

@@ -7,6 +7,7 @@ mod outside;
 mod page;
 mod start;
 mod table;
+mod xml;
 
 use std::io::Read;
 
@@ -32,6 +33,9 @@ const TREE_BYTES_MAX: usize = 8 << 20;
 /// What an archive may hold in all when it is unpacked.
 const UNPACKED_BYTES_MAX: u64 = 256 << 20;
 
+/// An archive of more members is not unpacked.
+const MEMBERS_MAX: usize = 20_000;
+
 /// Elements, attributes and texts of one document.
 const NODES_MAX: u32 = 1_000_000;
 
@@ -52,7 +56,8 @@ pub(super) async fn read(
             // A link leads somewhere else, and what is there is not handed over.
             _ => return Ok(Known::holds(false, format!("{path} is no file"))),
         };
-        let known = super::guarded(|| judge(demand, bytes));
+        let asked = demand.clone();
+        let known = super::guarded(move || judge(&asked, bytes)).await;
         if known.truth != Truth::True {
             return Ok(Known { witness: format!("{path}: {}", known.witness), ..known });
         }
@@ -155,6 +160,9 @@ fn xml_fault(text: &str, root: Option<&str>) -> Fault {
     if text.len() > TREE_BYTES_MAX {
         return Some("the document is larger than 8 MiB".into());
     }
+    if let Some(fault) = xml::excess(text) {
+        return Some(fault);
+    }
     let options = roxmltree::ParsingOptions {
         allow_dtd: true,
         nodes_limit: NODES_MAX,
@@ -187,6 +195,9 @@ fn archive_fault(bytes: Vec<u8>) -> Fault {
     };
     if archive.is_empty() {
         return Some("the archive is empty".into());
+    }
+    if archive.len() > MEMBERS_MAX {
+        return Some(format!("the archive has more than {MEMBERS_MAX} members"));
     }
     let mut left = UNPACKED_BYTES_MAX;
     for at in 0..archive.len() {

@@ -3,30 +3,61 @@
 //! A link that a reader may follow is no such thing, and neither is data that stands in the page. What a script
 //! puts together while it runs cannot be seen; that there is no script is asked by a selector.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 use scraper::{ElementRef, Html, Node};
 
+use super::page::Page;
+
 /// The first thing outside that the document needs, in words.
-pub(super) fn first(document: &Html) -> Option<String> {
-    document.tree.nodes().filter_map(ElementRef::wrap).find_map(of_element)
+///
+/// `within` is how many other pages the document stands in.
+pub(super) fn first(document: &Html, within: usize) -> Option<String> {
+    let mut elements = document.tree.nodes().filter_map(ElementRef::wrap);
+    elements.find_map(|element| of_element(element, within))
 }
 
-fn of_element(element: ElementRef<'_>) -> Option<String> {
+/// A style without what is said beside it.
+pub(super) fn without_comments(style: &str) -> Cow<'_, str> {
+    COMMENT.replace_all(style, "")
+}
+
+/// A page in a page, and so on, is given up here.
+const WITHIN_MAX: usize = 4;
+
+/// What a page in a page needs.
+fn of_inner_page(text: &str, within: usize) -> Option<String> {
+    if within >= WITHIN_MAX {
+        return Some(format!("pages are nested deeper than {WITHIN_MAX}"));
+    }
+    Page::parse(text).map_or_else(Some, |page| page.outside(within + 1))
+}
+
+fn of_element(element: ElementRef<'_>, within: usize) -> Option<String> {
     let name = element.value().name();
     let told = |what: &str| format!("{what} (in `{name}`)");
     for (attribute, value) in element.value().attrs() {
         // Names of another namespace come with their prefix or without.
         let attribute = attribute.rsplit(':').next().unwrap_or(attribute).to_ascii_lowercase();
-        if let Some(found) = of_attribute(name, &attribute, value) {
+        let found = match attribute.as_str() {
+            "srcdoc" => of_inner_page(value, within),
+            "to" | "from" | "by" | "values" if sets_reference(element) => {
+                value.split(';').find_map(outside)
+            }
+            _ => of_attribute(name, &attribute, value),
+        };
+        if let Some(found) = found {
             return Some(told(&found));
         }
     }
     let is_refresh = name == "meta"
         && element.attr("http-equiv").is_some_and(|kind| kind.eq_ignore_ascii_case("refresh"));
     let content = element.attr("content").unwrap_or_default().to_ascii_lowercase();
-    if is_refresh && content.contains("url") {
+    // An address follows the seconds, with `url=` before it or without.
+    let is_led_away =
+        content.trim_end().contains(|c: char| !c.is_ascii_digit() && !". ;,".contains(c));
+    if is_refresh && is_led_away {
         return Some(told(&content));
     }
     let own_text = || {
@@ -41,6 +72,16 @@ fn of_element(element: ElementRef<'_>) -> Option<String> {
         "script" => of_script(&own_text()).map(|found| told(&found)),
         _ => None,
     }
+}
+
+/// Whether an animation changes what another element refers to.
+fn sets_reference(element: ElementRef<'_>) -> bool {
+    // Names keep their letters within a picture, and lose them elsewhere.
+    let mut attributes = element.value().attrs();
+    let changed = attributes.find(|(name, _)| name.eq_ignore_ascii_case("attributename"));
+    changed.is_some_and(|(_, value)| {
+        value.rsplit(':').next().is_some_and(|name| matches!(name.trim(), "href" | "src"))
+    })
 }
 
 fn of_attribute(element: &str, attribute: &str, value: &str) -> Option<String> {
@@ -67,7 +108,6 @@ fn of_attribute(element: &str, attribute: &str, value: &str) -> Option<String> {
         "href" if is_followed => outside_of_link(value),
         "href" | "xlink:href" => outside(value),
         "srcset" | "imagesrcset" => candidates(value).into_iter().find_map(outside),
-        "srcdoc" => first(&Html::parse_document(value)),
         "style" => of_style(value),
         _ if LOADED.contains(&attribute) => outside(value),
         _ if attribute.starts_with("on") => of_script(value),
@@ -149,6 +189,9 @@ fn unquoted(text: &str) -> &str {
 /// A style with its `\75 rl` taken for the letters that they mean.
 fn unescaped(text: &str) -> String {
     let letter = |found: &regex::Captures<'_>| {
+        if let Some(same) = found.get(2) {
+            return same.as_str().to_owned();
+        }
         let number = u32::from_str_radix(&found[1], 16).ok();
         number.and_then(char::from_u32).map(String::from).unwrap_or_default()
     };
@@ -169,7 +212,8 @@ fn of_script(text: &str) -> Option<String> {
     if let Some(found) = fixed.find_map(|value| outside(&value)) {
         return Some(found);
     }
-    ADDRESS.find(&text).map(|found| found.as_str().to_owned())
+    let mut addresses = ADDRESS.find_iter(&text).map(|found| found.as_str());
+    addresses.find(|address| !address.contains("//www.w3.org/")).map(str::to_owned)
 }
 
 fn pattern(text: &str) -> Regex {
@@ -183,7 +227,8 @@ static URL: LazyLock<Regex> =
 static IMAGE_SET: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)image-set\(([^;}]*)"));
 static KIND: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?i)\btype\(\s*["'][^"']*["']\s*\)"#));
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#"["']([^"']*)["']"#));
-static ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\([0-9A-Fa-f]{1,6})[ \t\n]?"));
+static ESCAPE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\\(?:([0-9A-Fa-f]{1,6})[ \t\n]?|([^\n]))"));
 /// Ways of a script to the network or to another file.
 static CALL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -203,9 +248,7 @@ static MARKUP: LazyLock<Regex> = LazyLock::new(|| {
         r#"<(?:img|script|iframe|link|source|video|audio|embed|object|form|image|use)\b[^>]*?\b(?:src|srcset|href|poster|data|action)\s*=\s*\\?["']?([^"'\\\s>]*)"#,
     )
 });
-/// An address of something that is loaded, not gone to.
+/// An address in quotes, whatever becomes of it.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"["'`](?:https?:)?//[^"'`\s]*(?:\.(?:m?js|css|json|csv|png|jpe?g|gif|svg|webp|woff2?|ttf|wasm|mp4)\b|\bcdn\b|unpkg|jsdelivr|googleapis)[^"'`\s]*"#,
-    )
+    pattern(r#"(?i)["'`]\s*(?:(?:https?|wss?):[/\\]+[^"'`\s]+|//[^"'`\s/]+\.[^"'`\s]+)"#)
 });

@@ -36,7 +36,8 @@ impl Page {
         Self::parse(text)
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// A document of markup, within the bounds of size and depth.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         if text.len() > TREE_BYTES_MAX {
             return Err("the document is larger than 8 MiB".into());
         }
@@ -46,6 +47,7 @@ impl Page {
         options.tree_builder.scripting_enabled = false;
         let mut parser = driver::parse_document(sink, options);
         let mut rest = text;
+        let mut looked_at = 0;
         while !rest.is_empty() {
             let ends = rest.char_indices().map(|(at, letter)| at + letter.len_utf8());
             let end = ends.take(PIECE_LETTERS).last().unwrap_or(rest.len());
@@ -53,14 +55,18 @@ impl Page {
             rest = &rest[end..];
             let sink = &parser.tokenizer.sink.sink;
             let document = sink.0.borrow();
-            let mut nodes = document.tree.nodes();
-            if nodes.len() > NODES_MAX as usize {
+            let nodes = document.tree.nodes();
+            let total = nodes.len();
+            if total > NODES_MAX as usize {
                 return Err("the document has more than a million nodes".into());
             }
-            let depth = nodes.next_back().map_or(0, |node| node.ancestors().count());
-            if depth > DEPTH_MAX {
+            let is_deep = |node: ego_tree::NodeRef<'_, Node>| {
+                node.ancestors().take(DEPTH_MAX + 1).count() > DEPTH_MAX
+            };
+            if nodes.rev().take(total - looked_at).any(is_deep) {
                 return Err(format!("the document is nested deeper than {DEPTH_MAX}"));
             }
+            looked_at = total;
         }
         Ok(Self { tree: parser.finish() })
     }
@@ -87,7 +93,7 @@ impl Page {
             }
         }
         if demand.self_contained
-            && let Some(reference) = outside::first(&self.tree)
+            && let Some(reference) = self.outside(0)
         {
             return Ok(Some(format!("it refers to {reference}")));
         }
@@ -123,6 +129,11 @@ impl Page {
             }
         }
         text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// The first thing outside that it needs, as a page within so many others.
+    pub(super) fn outside(&self, within: usize) -> Option<String> {
+        outside::first(&self.tree, within)
     }
 
     fn shows_picture(&self) -> bool {
@@ -169,12 +180,28 @@ fn is_hidden(element: ElementRef<'_>) -> bool {
         ["head", "script", "style", "template", "noscript", "title", "datalist", "noframes"];
     let element = element.value();
     let style = element.attr("style").unwrap_or_default().to_ascii_lowercase();
+    let style = outside::without_comments(&style);
     let style: String = style.chars().filter(|letter| !letter.is_whitespace()).collect();
     UNSEEN.contains(&element.name())
         || element.attr("hidden").is_some()
-        || style.contains("display:none")
-        || style.contains("visibility:hidden")
+        || style.split(';').any(is_hiding)
+        || (element.name() == "dialog" && element.attr("open").is_none())
         || (element.name() == "input" && element.attr("type") == Some("hidden"))
+}
+
+/// Whether a declaration, in small letters and without blanks, leaves nothing to be seen.
+fn is_hiding(declaration: &str) -> bool {
+    let (name, value) = declaration.split_once(':').unwrap_or_default();
+    let value = value.trim_end_matches("!important");
+    match name {
+        "display" => value == "none",
+        "visibility" => matches!(value, "hidden" | "collapse"),
+        "opacity" | "font-size" => {
+            let number = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
+            number.parse::<f64>().is_ok_and(|number| number == 0.0)
+        }
+        _ => false,
+    }
 }
 
 /// Elements that do not part words.
