@@ -83,7 +83,7 @@ async fn pages() {
             b"<?xml version=\"1.0\"?><!DOCTYPE html PUBLIC \"x\"><html><p>words</p></html>",
             b"\n<h1>words</h1>",
             b"<p style=\"opacity: 0.5; font-size: 10px\">words</p>",
-            b"<dialog open>words</dialog>",
+            b"<div><dialog open>words</dialog></div>",
             b"<TABLE><tr><td>1</table>",
             b"<div><img src=\"data:image/png;base64,AAAA\"></div>",
         ],
