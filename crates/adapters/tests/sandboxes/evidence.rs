@@ -295,21 +295,28 @@ async fn a_capture_is_cheap() {
     assert!(took < Duration::from_millis(100), "{took:?}");
 }
 
+/// What a sandbox and its first command may cost; about 15 on an idle machine.
+const BARE_COMMANDS_MAX: u32 = 100;
+
 #[tokio::test]
 async fn a_sandbox_stands_at_once() {
     let stage = Stage::new();
     let base = super::stage::base(&stage.sandboxes, "true").await;
-    let mut took = Vec::new();
+    let (mut took, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..15 {
+        let begun = Instant::now();
+        std::process::Command::new("true").status().unwrap();
+        bare.push(begun.elapsed());
         let begun = Instant::now();
         let sandbox = stage.provision(&base, &limits()).await;
         assert!(sandbox.exec(&command(&["true"])).await.unwrap().is_success());
         took.push(begun.elapsed());
     }
     took.sort();
-    println!("provision and first command: median {:?}, all {took:?}", took[7]);
-    // A loaded machine must not fail the test: the fastest shows what the mechanism takes.
-    assert!(took[0] < Duration::from_millis(40), "{took:?}");
+    bare.sort();
+    println!("provision and first command: median {:?}, a bare command: {:?}", took[7], bare[7]);
+    // A ratio to a bare command of the same moments, the fastest of each: a loaded machine slows both.
+    assert!(took[0] < bare[0] * BARE_COMMANDS_MAX, "{took:?}, bare {bare:?}");
 }
 
 #[tokio::test]
