@@ -9,7 +9,12 @@ use domain::{
 };
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+/// A reader that breaks over a file is caught, as in a run; only what this target claims may end it.
+fn break_as_in_a_run() {
+    std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
+}
+
+fuzz_target!(init: break_as_in_a_run(), |bytes: &[u8]| {
     let Some((which, rest)) = bytes.split_first() else { return };
     let (_, format) = ArtifactFormat::NAMED[usize::from(*which) % ArtifactFormat::NAMED.len()];
     let is_page = matches!(format, ArtifactFormat::Html | ArtifactFormat::Svg);
