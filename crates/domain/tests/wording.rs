@@ -535,6 +535,8 @@ fn wording() -> impl Strategy<Value = String> {
         "it's",
         "(maybe)",
         "and;",
+        "don't,",
+        "not —",
         "@me",
     ]);
     (prop::collection::vec(words, 1..12), prop::sample::select(vec!["", ".", "!", ":", "?"]))
@@ -571,7 +573,7 @@ fn act() -> impl Strategy<Value = SpeechAct> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     /// Nothing that the lints allow can make the review reject the template.
     #[test]

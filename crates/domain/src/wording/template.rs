@@ -1,10 +1,6 @@
 //! The template: words a turn plan from the author's own utterances, without a model ([`template`]).
 
-use alloc::{
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{format, string::String, vec::Vec};
 
 use crate::controller::{SpeechAct, TurnPlan};
 
@@ -60,10 +56,21 @@ pub(super) fn fence_length(statement: &str) -> usize {
     (longest + 1).max(3)
 }
 
+/// Marks that end what was said, so that a negation before them does not reach what follows.
+const CLOSING: [char; 6] = ['.', '!', '?', ':', ';', '…'];
+
+/// Marks that let a sentence run on: what leads to more gives them up for a colon.
+const RUNNING_ON: [char; 5] = [',', '-', '–', '—', ' '];
+
 /// One paragraph on one line, closed by `end` if it has no closing mark of its own.
 fn sentence(text: &str, end: char) -> String {
-    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ").to_string();
-    if line.ends_with(char::is_alphanumeric) {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if end == ':' {
+        line.truncate(line.trim_end_matches(RUNNING_ON).len());
+    }
+    // A mark within quotes or brackets closes too; code and quoted words alone do not.
+    let inner = line.trim_end_matches(['"', '\'', '”', '’', '»', ')', ']']);
+    if !inner.is_empty() && !inner.ends_with(CLOSING) && !inner.ends_with(RUNNING_ON) {
         line.push(end);
     }
     line
