@@ -36,6 +36,8 @@ text_ids! {
     SuiteId;
     /// A native task.
     TaskId;
+    /// A step of a task that has several.
+    StepId;
     /// A persona with its version, for instance `shop_owner.v1`.
     PersonaId;
     /// The family of personas that one belongs to, for instance `shop_owner`.

@@ -36,4 +36,4 @@ pub use requirement::{
 };
 pub use script::{Script, ScriptBlock, ScriptStep, ScriptWhen};
 pub use secret::{SecretCheck, SecretPlace};
-pub use task::Task;
+pub use task::{RewardStrategy, Step, StepPlaced, Task};

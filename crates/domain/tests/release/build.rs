@@ -165,6 +165,8 @@ pub fn task() -> Task {
         memory_mb: None,
         storage_mb: None,
         solution_env: BTreeMap::new(),
+        steps: Vec::new(),
+        reward_strategy: RewardStrategy::Mean,
     }
 }
 

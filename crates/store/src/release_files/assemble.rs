@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use domain::{
     ids::{PairId, PersonaId, ReleaseId, RequirementId, TaskId},
     release::{
-        CheckKind, Counterexample, CounterexampleKind, Pair, Persona, Release, Script, Task,
-        lint::NotePath,
+        CheckKind, Counterexample, CounterexampleKind, Pair, Persona, Release, RewardStrategy,
+        Script, Task, lint::NotePath,
     },
 };
 
@@ -49,6 +49,19 @@ pub struct TaskFiles {
     /// `tests/`.
     pub tests: Vec<TreeFile>,
     /// `solution/`.
+    pub solution: Vec<TreeFile>,
+    /// Those of its steps, in the order of the task's steps.
+    pub steps: Vec<StepFiles>,
+}
+
+/// The files of a step that go into sandboxes, each tree relative to its folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepFiles {
+    /// `steps/<name>/workdir/`, put into the working directory before the step.
+    pub workdir: Vec<TreeFile>,
+    /// `steps/<name>/tests/`, laid over the task's `tests/`.
+    pub tests: Vec<TreeFile>,
+    /// `steps/<name>/solution/`.
     pub solution: Vec<TreeFile>,
 }
 
@@ -279,6 +292,7 @@ impl Reading<'_> {
             environment: environment.into_iter().filter(|file| file.path != "Dockerfile").collect(),
             tests: self.tree.below(&names::task_folder(task, "tests")),
             solution: self.tree.below(&names::task_folder(task, "solution")),
+            steps: Vec::new(),
         };
         for (tree, folder, needed, what) in [
             (
@@ -436,5 +450,7 @@ fn task(id: TaskId, settings: TaskSettings, statement: String) -> Task {
         memory_mb: settings.memory_mb,
         storage_mb: settings.storage_mb,
         solution_env: settings.solution_env,
+        steps: Vec::new(),
+        reward_strategy: RewardStrategy::default(),
     }
 }

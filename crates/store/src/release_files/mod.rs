@@ -17,7 +17,8 @@ mod suggest;
 mod tree;
 
 pub use assemble::{
-    LoadedRelease, LockUse, PairFiles, TaskFiles, open_release, open_release_with, open_tree,
+    LoadedRelease, LockUse, PairFiles, StepFiles, TaskFiles, open_release, open_release_with,
+    open_tree,
 };
 pub use file_notes::{FileNote, HiddenText};
 pub use locations::Location;

@@ -13,7 +13,7 @@ use domain::{
         Condition, ExecKind, ExitFilter, Expr, Fact, Feedback, FsState, GenericAsk, IfPresatisfied,
         IfPreviolated, Latest, MessageCheck, Pair, PairEnvironment, Pass, Patience,
         PermissionAnswer, PermissionEntry, PermissionTable, Persona, Read, Release, Requirement,
-        ScriptStep, Sight, Task, Tell, Telling, Topic, Utterances, VerifyMode,
+        RewardStrategy, ScriptStep, Sight, Task, Tell, Telling, Topic, Utterances, VerifyMode,
     },
 };
 use engine::ports::sandbox::FileEntry;
@@ -96,6 +96,8 @@ fn task() -> Task {
         memory_mb: Some(256),
         storage_mb: None,
         solution_env: BTreeMap::new(),
+        steps: Vec::new(),
+        reward_strategy: RewardStrategy::Mean,
     }
 }
 
