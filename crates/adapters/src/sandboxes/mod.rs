@@ -1,4 +1,5 @@
 //! Implementers of the sandbox port.
 
+pub mod docker;
 pub mod local;
 pub mod simulated;

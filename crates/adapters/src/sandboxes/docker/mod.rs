@@ -1,0 +1,3 @@
+//! Sandboxes in containers of a Docker engine: `inside` is what runs in the container, [`link`] the harness's end of it.
+
+pub mod link;
