@@ -13,34 +13,32 @@ use crate::ports::sandbox::{Base, BaseSpec, FileEntry, FileNode, Limits, Sandbox
 /// The limits of a task's sandboxes.
 pub fn task_limits(task: &Task) -> Limits {
     Limits {
-        memory_mb: task.memory_mb,
+        memory_mb: task.environment.memory_mb,
         processes_max: None,
-        disk_mb: task.storage_mb,
-        cpus: Some(task.cpus),
+        disk_mb: task.environment.storage_mb,
+        cpus: task.environment.cpus,
     }
 }
 
-/// What the base of a task on a pair's host toolchains is made of. `environment` is the task's folder of that
-/// name without its Dockerfile.
-pub fn base_spec(task: &Task, pair: &PairEnvironment, environment: Vec<FileEntry>) -> BaseSpec {
+/// What the base of a task on a pair's host toolchains is made of. `env` are the environment's variables with those
+/// of the host looked up, `environment` is the task's folder of that name without its Dockerfile.
+pub fn base_spec(
+    task: &Task,
+    pair: &PairEnvironment,
+    env: BTreeMap<String, String>,
+    environment: Vec<FileEntry>,
+) -> BaseSpec {
     let toolchains: Vec<String> = pair
         .host
         .iter()
         .filter_map(|need| need.split([' ', '<', '>', '=']).find(|word| !word.is_empty()))
         .map(str::to_owned)
         .collect();
-    let setup_timeout = Duration::from_secs_f64(task.build_timeout_sec);
+    let setup_timeout = Duration::from_secs_f64(task.environment.build_timeout_sec);
     let limits = task_limits(task);
-    let digest = digest(&environment, task, &toolchains);
-    BaseSpec {
-        digest,
-        environment,
-        workdir: task.workdir.clone(),
-        env: task.env.clone(),
-        toolchains,
-        setup_timeout,
-        limits,
-    }
+    let workdir = task.environment.workdir.clone();
+    let digest = digest(&environment, &workdir, &env, &toolchains);
+    BaseSpec { digest, environment, workdir, env, toolchains, setup_timeout, limits }
 }
 
 /// Whether the toolchains of a base are as new as a pair needs them. One that is too old, or does not say how old
@@ -103,7 +101,12 @@ pub async fn materialise(
 }
 
 /// Everything that a base depends on goes in, each part with its length so that no two specs look alike.
-fn digest(environment: &[FileEntry], task: &Task, toolchains: &[String]) -> Hash {
+fn digest(
+    environment: &[FileEntry],
+    workdir: &str,
+    env: &BTreeMap<String, String>,
+    toolchains: &[String],
+) -> Hash {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &[u8]| {
         hasher.update(&(part.len() as u64).to_le_bytes());
@@ -127,8 +130,8 @@ fn digest(environment: &[FileEntry], task: &Task, toolchains: &[String]) -> Hash
             FileNode::Absent => add(b"absent"),
         }
     }
-    add(task.workdir.as_bytes());
-    for (key, value) in &task.env {
+    add(workdir.as_bytes());
+    for (key, value) in env {
         add(key.as_bytes());
         add(value.as_bytes());
     }

@@ -49,11 +49,15 @@ use crate::{
     attempts::{Attempts, read_failure, refusal},
     failure::Failure,
     host::Host,
+    options,
     record::{Kept, Recorder},
 };
 
 /// A repeat is tried so often in one invocation at the most; `pcb resume` tries on.
 const ROUNDS_MAX: u32 = 2;
+
+/// Processors that a session is taken to use whose task sets no limit.
+const CPUS: f64 = 1.0;
 
 /// Bases by the pair that they are for.
 pub type Bases = BTreeMap<PairId, Result<Base, SandboxFault>>;
@@ -86,24 +90,32 @@ impl Conduct<'_> {
 }
 
 /// Makes the base of every pair, each once.
+///
+/// # Errors
+/// A variable of the host that a task wants is not set.
 pub async fn bases(
     release: &LoadedRelease,
     pairs: impl IntoIterator<Item = &PairId>,
     host: &Host,
     parallel: u32,
-) -> Bases {
+) -> Result<Bases, Failure> {
     let pairs: BTreeSet<&PairId> = pairs.into_iter().collect();
     let mut specs = Vec::new();
     let mut wanted: BTreeMap<PairId, Hash> = BTreeMap::new();
     for id in pairs {
         let Some((pair, task)) = pair_and_task(release, id) else { continue };
-        let spec = base_spec(task, &pair.environment, environment(release, task));
+        let spec = base_spec(
+            task,
+            &pair.environment,
+            options::resolve(&task.environment.env)?,
+            environment(release, task),
+        );
         wanted.insert(id.clone(), spec.digest.clone());
         specs.push(spec);
     }
     let made = materialise(host.sandboxes.clone(), specs, parallel as usize).await;
     let unmade = || Err(SandboxFault::Lost("its base was not made".to_owned()));
-    wanted
+    Ok(wanted
         .into_iter()
         .map(|(pair, digest)| {
             let base = made.get(&digest).cloned().unwrap_or_else(unmade);
@@ -114,7 +126,7 @@ pub async fn bases(
             });
             (pair, base)
         })
-        .collect()
+        .collect())
 }
 
 /// Runs what remains; what the operator or a fault leaves undone stays for a resume.
@@ -253,13 +265,13 @@ fn assignment(conduct: &Conduct<'_>, work: &Work, user: UserKind) -> Result<Assi
         Scenario::compile(&release.release, &work.spec, conduct.run.plan.arm, user, channels)
             .map_err(Failure::input)?;
     let setup = setup(release, conduct.bases, scenario, work.attempt)?;
-    Ok(Assignment { setup, cpus: task.cpus })
+    Ok(Assignment { setup, cpus: task.environment.cpus.unwrap_or(CPUS) })
 }
 
 /// What an attempt on a pair of the release is made of.
 ///
 /// # Errors
-/// The release lacks the pair, or no base was made for it.
+/// The release lacks the pair, no base was made for it, or a variable of the host is not set.
 pub fn setup(
     release: &LoadedRelease,
     bases: &Bases,
@@ -277,9 +289,9 @@ pub fn setup(
         limits: task_limits(task),
         verifier: Arc::new(Verifier {
             tests: files.map_or_else(Vec::new, |files| entries(&files.tests)),
-            env: task.verifier_env.clone(),
-            timeout: Duration::from_secs_f64(task.verifier_timeout_sec),
-            workdir: task.workdir.clone(),
+            env: options::resolve(&task.verifier.env)?,
+            timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
+            workdir: task.environment.workdir.clone(),
         }),
         check_files: entries(checks).into(),
         scenario: Arc::new(scenario),
@@ -341,7 +353,7 @@ impl Agents {
     /// Reads what the configuration's agent needs.
     ///
     /// # Errors
-    /// No such agent, or its script has problems.
+    /// No such agent, its script has problems, or a variable of the host that a solution wants is not set.
     pub fn new(configuration: &Configuration, release: &LoadedRelease) -> Result<Self, Failure> {
         let kind = AgentKind::parse(&configuration.agent);
         refuse_unused(configuration)?;
@@ -365,7 +377,8 @@ impl Agents {
                     .extend(counterexample(pair, *kind, *nth).map(|script| (id.clone(), script)));
             }
             let files = release.tasks.get(&task.id).map_or_else(Vec::new, |f| entries(&f.solution));
-            let solution = adapters::agents::Solution { files, env: task.solution_env.clone() };
+            let env = options::resolve(&task.solution_env)?;
+            let solution = adapters::agents::Solution { files, env };
             solutions.insert(id.clone(), solution);
         }
         Ok(Self { kind, oracles, solutions, counterexamples, own })

@@ -1,12 +1,16 @@
 //! Raw arguments, configuration file and environment → resolved options, once, at the edge ([`RunOptions`]).
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use adapters::process::{PASSED_ON, Variables};
 use clap::ValueEnum;
 use domain::{
     ids::AgentName,
     plan::{Arm, Configuration, UserKind},
+    release::{EnvTable, MissingVariables},
 };
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
@@ -49,6 +53,11 @@ pub enum OptionsError {
     /// An agent's text has an empty part.
     #[error("--agent `{0}`: expected NAME[:MODEL[@EFFORT]]")]
     Agent(String),
+    /// A task wants variables of the host.
+    #[error(
+        "a task wants variables of this host in its environment, {0}: set them, or give them a default as in `${{NAME:-default}}`"
+    )]
+    Variables(MissingVariables),
     /// Known, but not in this version.
     #[error("{0} is not in this version; {1}")]
     NotYet(String, String),
@@ -198,6 +207,11 @@ pub fn state_folder() -> Result<PathBuf, OptionsError> {
 pub fn toolchain_variables() -> Variables {
     let set = PASSED_ON.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
     set.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The variables of a task with those of this host looked up.
+pub fn resolve(table: &EnvTable) -> Result<BTreeMap<String, String>, OptionsError> {
+    table.resolve(|name| std::env::var(name).ok()).map_err(OptionsError::Variables)
 }
 
 /// Width of the terminal on standard output, if it is one and says so.

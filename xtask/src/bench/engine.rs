@@ -176,7 +176,10 @@ async fn one(
     let scenario = Scenario::compile(&release.release, spec, arm, UserKind::Template, &channels())
         .expect("the bench release is whole");
     let key = SessionKey { pair: pair.id.clone(), repeat: spec.repeat, attempt: Attempt(1) };
-    let solution = Solution { files: entries(&files.solution), env: task.solution_env.clone() };
+    let solution = Solution {
+        files: entries(&files.solution),
+        env: task.solution_env.resolve(|_| None).expect("no variable of the host"),
+    };
     let script = release.pairs[&pair.id].oracle.clone().expect("an oracle");
     let setup = Setup {
         key,
@@ -185,9 +188,9 @@ async fn one(
         limits: task_limits(task),
         verifier: Arc::new(Verifier {
             tests: entries(&files.tests),
-            env: task.verifier_env.clone(),
-            timeout: Duration::from_secs_f64(task.verifier_timeout_sec),
-            workdir: task.workdir.clone(),
+            env: task.verifier.env.resolve(|_| None).expect("no variable of the host"),
+            timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
+            workdir: task.environment.workdir.clone(),
         }),
         check_files: Arc::from(Vec::<FileEntry>::new()),
     };
@@ -210,7 +213,12 @@ async fn base(
     pair: &domain::release::Pair,
     files: &store::release_files::TaskFiles,
 ) -> Base {
-    let spec = base_spec(task, &pair.environment, entries(&files.environment));
+    let spec = base_spec(
+        task,
+        &pair.environment,
+        std::collections::BTreeMap::new(),
+        entries(&files.environment),
+    );
     sandboxes.materialise(&spec).await.expect("a base is made")
 }
 

@@ -137,7 +137,12 @@ async fn simulated(seed: u64) -> Simulated {
         _ => FaultPlan::default(),
     };
     let sandboxes = Arc::new(SimulatedSandboxes::new(clock.clone(), faults.clone()));
-    let base_spec = base_spec(task, &pair.environment, drawn_release::environment());
+    let base_spec = base_spec(
+        task,
+        &pair.environment,
+        std::collections::BTreeMap::new(),
+        drawn_release::environment(),
+    );
     let digest = base_spec.digest.clone();
     let base = match planned {
         // Nothing watches over a base that never comes: it is no part of a session.
@@ -169,9 +174,9 @@ async fn simulated(seed: u64) -> Simulated {
         limits: task_limits(task),
         verifier: Arc::new(Verifier {
             tests: drawn_release::tests(),
-            env: task.verifier_env.clone(),
-            timeout: Duration::from_secs_f64(task.verifier_timeout_sec),
-            workdir: task.workdir.clone(),
+            env: task.verifier.env.resolve(|_| None).expect("no variable of the host"),
+            timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
+            workdir: task.environment.workdir.clone(),
         }),
         check_files: Arc::from(Vec::<FileEntry>::new()),
     };

@@ -76,11 +76,14 @@ impl Staged {
         let files = &release.tasks[&typed.task];
         let verifier = Verifier {
             tests: entries(&files.tests),
-            env: task.verifier_env.clone(),
-            timeout: Duration::from_secs_f64(task.verifier_timeout_sec),
-            workdir: task.workdir.clone(),
+            env: task.verifier.env.resolve(|_| None).expect("no variable of the host"),
+            timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
+            workdir: task.environment.workdir.clone(),
         };
-        let solution = Solution { files: entries(&files.solution), env: task.solution_env.clone() };
+        let solution = Solution {
+            files: entries(&files.solution),
+            env: task.solution_env.resolve(|_| None).expect("no variable of the host"),
+        };
         let oracle = release.pairs[&pair].oracle.clone().expect("a bundled pair has an oracle");
         let agent = ScriptedAgent::of_pair("oracle", oracle, solution);
         let check_files = entries(&release.pairs[&pair].checks);
@@ -90,7 +93,10 @@ impl Staged {
     /// The reference solution of its task.
     pub fn solution(&self) -> Solution {
         let task = &self.release.release.pairs[&self.pair].task;
-        let env = self.release.release.tasks[task].solution_env.clone();
+        let env = self.release.release.tasks[task]
+            .solution_env
+            .resolve(|_| None)
+            .expect("no variable of the host");
         Solution { files: entries(&self.release.tasks[task].solution), env }
     }
 
@@ -109,7 +115,7 @@ impl Staged {
         let typed = &self.release.release.pairs[&self.pair];
         let task = &self.release.release.tasks[&typed.task];
         let environment = entries(&self.release.tasks[&typed.task].environment);
-        let spec = base_spec(task, &typed.environment, environment);
+        let spec = base_spec(task, &typed.environment, BTreeMap::new(), environment);
         let digest = spec.digest.clone();
         let mut bases = materialise(sandboxes.clone(), [spec], 1).await;
         let record = Arc::new(Kept::default());

@@ -86,7 +86,7 @@ pub fn admission(task: &Task, pairs: &[&Pair], seen: &BaseSeen) -> Vec<Breach> {
         }
     }
     for pair in pairs {
-        breaches.extend(unresolved(pair, &task.workdir, seen));
+        breaches.extend(unresolved(pair, &task.environment.workdir, seen));
     }
     breaches
 }

@@ -150,7 +150,7 @@ pub fn limits(pair: &Pair, task: &Task, side: &BenchmarkSide) -> SessionLimits {
         (Some(limit), _) => limit as f64,
         (None, Some(declared)) => declared,
         (None, None) => {
-            task.agent_timeout_sec.unwrap_or(DEFAULT_AGENT_TIME_SEC)
+            task.agent.timeout_sec.unwrap_or(DEFAULT_AGENT_TIME_SEC)
                 * (1.0 + 0.2 * f64::from(requirements))
         }
     };
@@ -162,7 +162,7 @@ pub fn limits(pair: &Pair, task: &Task, side: &BenchmarkSide) -> SessionLimits {
         tokens_max: pair.budget.tokens.map(|tokens| tokens.saturating_mul(multiplier)),
         cost_microusd_max: pair.budget.cost_microusd.map(|cost| cost.saturating_mul(multiplier)),
         preparation_ms: PREPARATION_MS,
-        verification_ms: milliseconds(task.verifier_timeout_sec)
+        verification_ms: milliseconds(task.verifier.timeout_sec)
             .saturating_add(VERIFICATION_MARGIN_MS)
             .max(VERIFICATION_LEAST_MS),
     }

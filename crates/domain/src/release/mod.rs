@@ -6,13 +6,16 @@ mod check;
 mod counterexample;
 mod database;
 mod disclosure;
+mod environment;
 pub mod lint;
+mod network;
 mod pair;
 mod persona;
 mod requirement;
 mod script;
 mod secret;
 mod task;
+mod template;
 
 pub use acceptance::{Expr, Windowing};
 pub use artifact::{ArtifactCheck, ArtifactFormat};
@@ -23,6 +26,8 @@ pub use check::{
 pub use counterexample::{Counterexample, CounterexampleKind};
 pub use database::{Catalogue, Cell, DbCheck, DbQuery, QueryAnswer, SchemaObject};
 pub use disclosure::{AfterTelling, BudgetKind, Condition, Latest};
+pub use environment::{Environment, Healthcheck, McpServer, McpTransport, Recipe, WorkdirSource};
+pub use network::{AllowedHost, AllowedHostError, Network};
 pub use pair::{
     Budget, CompletionRule, Need, Pair, PairEnvironment, Release, VerifyMode, merged_facts,
     merged_permissions, merged_topics,
@@ -36,4 +41,8 @@ pub use requirement::{
 };
 pub use script::{Script, ScriptBlock, ScriptStep, ScriptWhen};
 pub use secret::{SecretCheck, SecretPlace};
-pub use task::{RewardStrategy, Step, StepPlaced, Task};
+pub use task::{
+    AgentPhase, Artifact, CollectHook, MAIN_SERVICE, Package, RewardStrategy, Step, StepPlaced,
+    Task, VerifierEnvironment, VerifierPhase,
+};
+pub use template::{EnvTable, EnvValue, MissingVariables};

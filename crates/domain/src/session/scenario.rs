@@ -112,7 +112,7 @@ impl Scenario {
             topics: merged_topics(persona, pair),
             facts: merged_facts(persona, pair),
             statement: task.statement.clone(),
-            workdir: task.workdir.clone(),
+            workdir: task.environment.workdir.clone(),
             requirements: pair.requirements.clone(),
             checks: pair.checks.clone(),
             completion: pair.completion.clone(),

@@ -1,7 +1,5 @@
 //! The smallest release that lints clean; each test spoils one thing of it.
 
-use std::collections::BTreeMap;
-
 use domain::{
     evidence::{Channel, ChannelSet},
     ids::*,
@@ -152,22 +150,11 @@ pub fn saboteur(requirement: &str) -> Counterexample {
 }
 
 pub fn task() -> Task {
-    Task {
-        id: TaskId::new("greet"),
-        statement: "Make greet.sh greet by name.".into(),
-        workdir: "/app".into(),
-        env: BTreeMap::new(),
-        agent_timeout_sec: Some(60.0),
-        verifier_timeout_sec: 120.0,
-        verifier_env: BTreeMap::new(),
-        build_timeout_sec: 60.0,
-        cpus: 1.0,
-        memory_mb: None,
-        storage_mb: None,
-        solution_env: BTreeMap::new(),
-        steps: Vec::new(),
-        reward_strategy: RewardStrategy::Mean,
-    }
+    let mut task = Task::new(TaskId::new("greet"), "Make greet.sh greet by name.");
+    task.agent.timeout_sec = Some(60.0);
+    task.verifier.timeout_sec = 120.0;
+    task.environment.build_timeout_sec = 60.0;
+    task
 }
 
 pub fn release() -> Release {

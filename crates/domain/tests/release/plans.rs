@@ -94,7 +94,7 @@ fn limits_are_resolved_and_multiplied() {
     check(
         |release| {
             house(release).budget = Default::default();
-            release.tasks.get_mut(&TaskId::new("greet")).unwrap().agent_timeout_sec = None;
+            release.tasks.get_mut(&TaskId::new("greet")).unwrap().agent.timeout_sec = None;
         },
         |_| {},
         by_default,
@@ -125,7 +125,7 @@ fn limits_are_resolved_and_multiplied() {
     );
     check(
         |release| {
-            release.tasks.get_mut(&TaskId::new("greet")).unwrap().verifier_timeout_sec = 1_000.0;
+            release.tasks.get_mut(&TaskId::new("greet")).unwrap().verifier.timeout_sec = 1_000.0;
         },
         |_| {},
         SessionLimits { verification_ms: 1_600_000, ..declared },

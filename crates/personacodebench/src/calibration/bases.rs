@@ -39,7 +39,8 @@ pub async fn admitted(
             continue;
         };
         let looked =
-            look_at(host.sandboxes.as_ref(), base, &task_limits(task), &task.workdir).await;
+            look_at(host.sandboxes.as_ref(), base, &task_limits(task), &task.environment.workdir)
+                .await;
         match looked {
             Ok(found) => breaches.extend(admission(task, &pairs, &seen(loaded, id, found))),
             Err(fault) => breaches.push(Breach {

@@ -112,6 +112,7 @@ async fn calibrate(args: &CalibrateArgs, loaded: &LoadedRelease) -> Result<ExitC
         eprintln!("interrupted while the bases were made: nothing was run");
         return Ok(ExitCode::Interrupted);
     };
+    let bases = bases?;
     if let Some(folder) = &args.from {
         return reread(args, folder, loaded, &pairs, &host, &bases).await;
     }

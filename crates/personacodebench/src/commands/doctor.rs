@@ -57,7 +57,7 @@ async fn examine(args: &DoctorArgs) -> Result<ExitCode, Failure> {
 async fn examine_release(release: &str, host: &Host) -> Result<ExitCode, Failure> {
     let loaded = releases::open(release)?;
     let bases =
-        conduct::bases(&loaded, loaded.release.pairs.keys(), host, options::processors()).await;
+        conduct::bases(&loaded, loaded.release.pairs.keys(), host, options::processors()).await?;
     let mut code = ExitCode::Done;
     for (pair, base) in &bases {
         match base {

@@ -56,6 +56,7 @@ async fn resume(args: &ResumeArgs, runs: Vec<RunReader>) -> Result<ExitCode, Fai
         eprintln!("interrupted while the bases were made: `pcb resume` goes on later");
         return Ok(ExitCode::Interrupted);
     };
+    let bases = bases?;
     let mut with_agents = Vec::new();
     for run in runs {
         let agents = Agents::new(&run.plan.configuration, &loaded)?;

@@ -150,10 +150,13 @@ async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode,
     let pairs = plans.iter().flat_map(|(plan, _)| &plan.specs).map(|spec| &spec.pair);
     let mut interrupts = Interrupts::new()?;
     let making = conduct::bases(loaded, pairs, &host, options.jobs);
-    let Some(bases) = interrupts.unless_heard(making).await else {
-        eprintln!("interrupted while the bases were made: no run was begun");
+    let made = interrupts.unless_heard(making).await;
+    if !matches!(made, Some(Ok(_))) {
         // Nobody has written into it; one that cannot be removed harms nobody.
         let _ = std::fs::remove_dir(&group);
+    }
+    let Some(bases) = made.transpose()? else {
+        eprintln!("interrupted while the bases were made: no run was begun");
         return Ok(ExitCode::Interrupted);
     };
     let mut runs = Vec::new();

@@ -1,6 +1,6 @@
 //! Reads Harbor's `task.toml`, the part that is supported: [`TaskSettings`]; every other key is refused by name.
 
-use std::collections::BTreeMap;
+use domain::release::{EnvTable, Environment, VerifierPhase, WorkdirSource};
 
 use super::size::parse_size_mb;
 use crate::release_files::sheet::{Table, Value};
@@ -8,22 +8,14 @@ use crate::release_files::sheet::{Table, Value};
 /// What `task.toml` says, defaults worked in.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TaskSettings {
-    pub(crate) workdir: String,
-    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) environment: Environment,
     pub(crate) agent_timeout_sec: Option<f64>,
     pub(crate) verifier_timeout_sec: f64,
-    pub(crate) verifier_env: BTreeMap<String, String>,
-    pub(crate) build_timeout_sec: f64,
-    pub(crate) cpus: f64,
-    pub(crate) memory_mb: Option<u64>,
-    pub(crate) storage_mb: Option<u64>,
-    pub(crate) solution_env: BTreeMap<String, String>,
+    pub(crate) verifier_env: EnvTable,
+    pub(crate) solution_env: EnvTable,
 }
 
 const SCHEMA_VERSIONS: [&str; 5] = ["1.0", "1.1", "1.2", "1.3", "1.4"];
-const VERIFIER_TIMEOUT_SEC: f64 = 600.0;
-const BUILD_TIMEOUT_SEC: f64 = 600.0;
-const WORKDIR: &str = "/app";
 
 /// Reads a whole `task.toml`.
 pub(crate) fn read_task_toml(root: Table<'_>) -> Option<TaskSettings> {
@@ -33,10 +25,10 @@ pub(crate) fn read_task_toml(root: Table<'_>) -> Option<TaskSettings> {
     let package = root.opt("task", |value| value.table("[task]").map(drop));
     let source = root.opt("source", Value::text);
     let agent = root.or("agent", None, read_agent);
-    let default = (VERIFIER_TIMEOUT_SEC, BTreeMap::new());
+    let default = (VerifierPhase::TIMEOUT_SEC, EnvTable::default());
     let verifier = root.or("verifier", default, read_verifier);
     let environment = root.req("environment", read_environment);
-    let solution_env = root.or("solution", BTreeMap::new(), read_solution);
+    let solution_env = root.or("solution", EnvTable::default(), read_solution);
     let known = ["artifacts", "steps", "multi_step_reward_strategy"];
     let refused = refuse(&root, "", &known);
     root.finish();
@@ -47,15 +39,10 @@ pub(crate) fn read_task_toml(root: Table<'_>) -> Option<TaskSettings> {
     refused?;
     let ((verifier_timeout_sec, verifier_env), environment) = (verifier?, environment?);
     Some(TaskSettings {
-        workdir: environment.workdir,
-        env: environment.env,
+        environment,
         agent_timeout_sec: agent?,
         verifier_timeout_sec,
         verifier_env,
-        build_timeout_sec: environment.build_timeout_sec,
-        cpus: environment.cpus,
-        memory_mb: environment.memory_mb,
-        storage_mb: environment.storage_mb,
         solution_env: solution_env?,
     })
 }
@@ -101,10 +88,10 @@ fn read_agent(value: &Value<'_>) -> Option<Option<f64>> {
     timeout_sec
 }
 
-fn read_verifier(value: &Value<'_>) -> Option<(f64, BTreeMap<String, String>)> {
+fn read_verifier(value: &Value<'_>) -> Option<(f64, EnvTable)> {
     let table = value.table("[verifier]")?;
-    let timeout_sec = table.or("timeout_sec", VERIFIER_TIMEOUT_SEC, Value::positive);
-    let env = table.or("env", BTreeMap::new(), read_env);
+    let timeout_sec = table.or("timeout_sec", VerifierPhase::TIMEOUT_SEC, Value::positive);
+    let env = table.or("env", EnvTable::default(), read_env);
     let mode = table.opt("environment_mode", |value| {
         let mode = value.text()?;
         if mode != "shared" {
@@ -123,30 +110,22 @@ fn read_verifier(value: &Value<'_>) -> Option<(f64, BTreeMap<String, String>)> {
     Some((timeout_sec?, env?))
 }
 
-fn read_solution(value: &Value<'_>) -> Option<BTreeMap<String, String>> {
+fn read_solution(value: &Value<'_>) -> Option<EnvTable> {
     let table = value.table("[solution]")?;
-    let env = table.or("env", BTreeMap::new(), read_env);
+    let env = table.or("env", EnvTable::default(), read_env);
     table.finish();
     env
 }
 
-struct Environment {
-    build_timeout_sec: f64,
-    cpus: f64,
-    memory_mb: Option<u64>,
-    storage_mb: Option<u64>,
-    env: BTreeMap<String, String>,
-    workdir: String,
-}
-
 fn read_environment(value: &Value<'_>) -> Option<Environment> {
     let table = value.table("[environment]")?;
-    let build_timeout_sec = table.or("build_timeout_sec", BUILD_TIMEOUT_SEC, Value::positive);
+    let build_timeout_sec =
+        table.or("build_timeout_sec", Environment::BUILD_TIMEOUT_SEC, Value::positive);
     let cpus = table.or("cpus", 1.0, Value::positive);
     let memory_mb = read_size(&table, "memory_mb", "memory");
     let storage_mb = read_size(&table, "storage_mb", "storage");
-    let env = table.or("env", BTreeMap::new(), read_env);
-    let workdir = table.or("workdir", WORKDIR.to_owned(), read_workdir);
+    let env = table.or("env", EnvTable::default(), read_env);
+    let workdir = table.opt("workdir", read_workdir);
     let network = read_network(&table);
     let os = table.opt("os", |value| value.word(&[("linux", ())]));
     let gpus = table.opt("gpus", |value| {
@@ -163,14 +142,19 @@ fn read_environment(value: &Value<'_>) -> Option<Environment> {
     os?;
     gpus?;
     refused?;
-    Some(Environment {
+    let mut environment = Environment {
         build_timeout_sec: build_timeout_sec?,
-        cpus: cpus?,
+        cpus: Some(cpus?),
         memory_mb: memory_mb?,
         storage_mb: storage_mb?,
         env: env?,
-        workdir: workdir?,
-    })
+        ..Environment::default()
+    };
+    if let Some(workdir) = workdir? {
+        environment.workdir = workdir;
+        environment.workdir_said_by = WorkdirSource::Declared;
+    }
+    Some(environment)
 }
 
 /// A size in mebibytes, or the deprecated text of it.
@@ -236,21 +220,11 @@ fn read_workdir(value: &Value<'_>) -> Option<String> {
     Some(workdir)
 }
 
-fn read_env(value: &Value<'_>) -> Option<BTreeMap<String, String>> {
+fn read_env(value: &Value<'_>) -> Option<EnvTable> {
     let table = value.table("env")?;
     let entries = table.entries();
     let count = entries.len();
-    let env: BTreeMap<String, String> = entries
-        .into_iter()
-        .filter_map(|(name, _, value)| {
-            let text = value.text()?;
-            if text.starts_with("${") && text.ends_with('}') {
-                let message = "variables of the host are not handed to tasks by this version";
-                value.problem(message, "write the value itself");
-                return None;
-            }
-            Some((name, text))
-        })
-        .collect();
-    (env.len() == count).then_some(env)
+    let read = |(name, _, value): (String, _, Value<'_>)| Some((name, value.text()?));
+    let env: EnvTable = entries.into_iter().filter_map(read).collect();
+    (env.0.len() == count).then_some(env)
 }

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use domain::{
     ids::{PairId, PersonaId, ReleaseId, RequirementId, TaskId},
     release::{
-        CheckKind, Counterexample, CounterexampleKind, Pair, Persona, Release, RewardStrategy,
-        Script, Task, lint::NotePath,
+        CheckKind, Counterexample, CounterexampleKind, Pair, Persona, Release, Script, Task,
+        lint::NotePath,
     },
 };
 
@@ -167,7 +167,7 @@ impl LoadedRelease {
     /// A file of a task as its environment brings it, by its absolute path below the working directory. The
     /// environment's setup may put something else there.
     pub fn environment_file(&self, task: &TaskId, path: &str) -> Option<&[u8]> {
-        let workdir = &self.release.tasks.get(task)?.workdir;
+        let workdir = &self.release.tasks.get(task)?.environment.workdir;
         let below = path.strip_prefix(workdir.as_str())?.trim_start_matches('/');
         let files = &self.tasks.get(task)?.environment;
         let found = files.iter().find(|file| file.path.strip_prefix("files/") == Some(below));
@@ -340,7 +340,7 @@ impl Reading<'_> {
                 self.misnamed(&file, &name, pair.id.as_str());
             }
             if let (true, Some(task)) = (pair.completion.paths.is_empty(), tasks.get(&pair.task)) {
-                pair.completion.paths = vec![task.workdir.clone()];
+                pair.completion.paths = vec![task.environment.workdir.clone()];
             }
             files.insert(pair.id.clone(), found);
             pairs.insert(pair.id.clone(), pair);
@@ -437,20 +437,11 @@ impl Reading<'_> {
 }
 
 fn task(id: TaskId, settings: TaskSettings, statement: String) -> Task {
-    Task {
-        id,
-        statement,
-        workdir: settings.workdir,
-        env: settings.env,
-        agent_timeout_sec: settings.agent_timeout_sec,
-        verifier_timeout_sec: settings.verifier_timeout_sec,
-        verifier_env: settings.verifier_env,
-        build_timeout_sec: settings.build_timeout_sec,
-        cpus: settings.cpus,
-        memory_mb: settings.memory_mb,
-        storage_mb: settings.storage_mb,
-        solution_env: settings.solution_env,
-        steps: Vec::new(),
-        reward_strategy: RewardStrategy::default(),
-    }
+    let mut task = Task::new(id, statement);
+    task.environment = settings.environment;
+    task.agent.timeout_sec = settings.agent_timeout_sec;
+    task.verifier.timeout_sec = settings.verifier_timeout_sec;
+    task.verifier.env = settings.verifier_env;
+    task.solution_env = settings.solution_env;
+    task
 }

@@ -13,7 +13,7 @@ use domain::{
         Condition, ExecKind, ExitFilter, Expr, Fact, Feedback, FsState, GenericAsk, IfPresatisfied,
         IfPreviolated, Latest, MessageCheck, Pair, PairEnvironment, Pass, Patience,
         PermissionAnswer, PermissionEntry, PermissionTable, Persona, Read, Release, Requirement,
-        RewardStrategy, ScriptStep, Sight, Task, Tell, Telling, Topic, Utterances, VerifyMode,
+        ScriptStep, Sight, Task, Tell, Telling, Topic, Utterances, VerifyMode,
     },
 };
 use engine::ports::sandbox::FileEntry;
@@ -83,22 +83,12 @@ pub(super) fn release(draw: &mut Draw) -> Release {
 }
 
 fn task() -> Task {
-    Task {
-        id: TaskId::new("words"),
-        statement: "Write the right word into result.txt.".to_owned(),
-        workdir: "/app".to_owned(),
-        env: BTreeMap::new(),
-        agent_timeout_sec: Some(300.0),
-        verifier_timeout_sec: 60.0,
-        verifier_env: BTreeMap::new(),
-        build_timeout_sec: 60.0,
-        cpus: 1.0,
-        memory_mb: Some(256),
-        storage_mb: None,
-        solution_env: BTreeMap::new(),
-        steps: Vec::new(),
-        reward_strategy: RewardStrategy::Mean,
-    }
+    let mut task = Task::new(TaskId::new("words"), "Write the right word into result.txt.");
+    task.agent.timeout_sec = Some(300.0);
+    task.verifier.timeout_sec = 60.0;
+    task.environment.build_timeout_sec = 60.0;
+    task.environment.memory_mb = Some(256);
+    task
 }
 
 fn pair(draw: &mut Draw) -> Pair {

@@ -24,7 +24,7 @@ pub(super) fn pair(scope: &Scope<'_>, notes: &mut Notes) {
         );
     }
     if let Some(seconds) = pair.budget.agent_time_sec {
-        let native = scope.task.agent_timeout_sec.unwrap_or(0.0);
+        let native = scope.task.agent.timeout_sec.unwrap_or(0.0);
         if !(seconds.is_finite() && seconds > 0.0) {
             notes.error(
                 at("budget.agent_time_sec"),
