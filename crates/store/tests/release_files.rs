@@ -268,7 +268,6 @@ fn every_slip_is_named_with_its_place() {
         (TASK, "cpus              = 1", "cpus              = nan"),
         (TASK, "cpus              = 1", "gpus              = 1"),
         (TASK, "cpus              = 1", "docker_image      = \"debian\""),
-        (TASK, "cpus              = 1", "env               = { TOKEN = \"${TOKEN}\" }"),
         (TASK, "network_mode      = \"no-network\"", "network_mode      = \"public\""),
         (TASK, "network_mode      = \"no-network\"", ""),
         (TASK, "network_mode      = \"no-network\"", "allow_internet    = true"),
