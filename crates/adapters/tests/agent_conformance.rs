@@ -16,7 +16,9 @@ use domain::{
 use engine::ports::{
     agent::{Agent, AgentFault, Brief, Observer},
     clock::{Clock, within},
-    sandbox::{BaseSpec, FileEntry, FileNode, Limits, Recording, Sandbox, Sandboxes},
+    sandbox::{
+        BaseSpec, FileEntry, FileNode, Image, Limits, Network, Recording, Sandbox, Sandboxes,
+    },
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -106,6 +108,8 @@ async fn sandbox(clock: Arc<dyn Clock>) -> Arc<dyn Sandbox> {
     let limits = Limits { memory_mb: None, processes_max: None, disk_mb: None, cpus: None };
     let spec = BaseSpec {
         digest: Hash::new("base"),
+        image: Image::None,
+        network: Network::Off,
         environment: Vec::new(),
         workdir: "/app".to_owned(),
         env: BTreeMap::new(),

@@ -119,6 +119,7 @@ async fn git(
         env: [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into(),
+        user: None,
         stdin: Vec::new(),
         timeout: GIT_MAX,
         output_max: OUTPUT_MAX,

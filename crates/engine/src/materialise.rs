@@ -8,7 +8,9 @@ use domain::{
 };
 use tokio::sync::Semaphore;
 
-use crate::ports::sandbox::{Base, BaseSpec, FileEntry, FileNode, Limits, SandboxFault, Sandboxes};
+use crate::ports::sandbox::{
+    Base, BaseSpec, FileEntry, FileNode, Image, Limits, Network, SandboxFault, Sandboxes,
+};
 
 /// The limits of a task's sandboxes.
 pub fn task_limits(task: &Task) -> Limits {
@@ -21,12 +23,14 @@ pub fn task_limits(task: &Task) -> Limits {
 }
 
 /// What the base of a task on a pair's host toolchains is made of. `env` are the environment's variables with those
-/// of the host looked up, `environment` is the task's folder of that name without its Dockerfile.
+/// of the host looked up, `environment` is the task's folder of that name without its Dockerfile; the image is none for
+/// sandboxes that need none.
 pub fn base_spec(
     task: &Task,
     pair: &PairEnvironment,
     env: BTreeMap<String, String>,
     environment: Vec<FileEntry>,
+    image: Image,
 ) -> BaseSpec {
     let toolchains: Vec<String> = pair
         .host
@@ -37,8 +41,19 @@ pub fn base_spec(
     let setup_timeout = Duration::from_secs_f64(task.environment.build_timeout_sec);
     let limits = task_limits(task);
     let workdir = task.environment.workdir.clone();
-    let digest = digest(&environment, &workdir, &env, &toolchains);
-    BaseSpec { digest, environment, workdir, env, toolchains, setup_timeout, limits }
+    let digest = digest(&environment, &workdir, &env, &toolchains, &image);
+    let network = Network::Off;
+    BaseSpec {
+        digest,
+        image,
+        environment,
+        network,
+        workdir,
+        env,
+        toolchains,
+        setup_timeout,
+        limits,
+    }
 }
 
 /// Whether the toolchains of a base are as new as a pair needs them. One that is too old, or does not say how old
@@ -106,6 +121,7 @@ fn digest(
     workdir: &str,
     env: &BTreeMap<String, String>,
     toolchains: &[String],
+    image: &Image,
 ) -> Hash {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &[u8]| {
@@ -137,6 +153,17 @@ fn digest(
     }
     for toolchain in toolchains {
         add(toolchain.as_bytes());
+    }
+    match image {
+        Image::None => {}
+        Image::Dockerfile(text) => {
+            add(b"dockerfile");
+            add(text);
+        }
+        Image::Named(name) => {
+            add(b"image");
+            add(name.as_bytes());
+        }
     }
     Hash::new(hasher.finalize().to_hex().as_str())
 }

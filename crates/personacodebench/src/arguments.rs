@@ -45,6 +45,8 @@ pub enum CommandLine {
     Lock(commands::lock::LockArgs),
     /// Say what this host can run and what to change.
     Doctor(commands::doctor::DoctorArgs),
+    /// Take away what dead runs left on a Docker engine.
+    Clean(commands::clean::CleanArgs),
     /// List what there is.
     List(commands::list::ListArgs),
     /// Print the tables of the benchmark's paper, or recompute them.

@@ -109,6 +109,7 @@ pub async fn bases(
             &pair.environment,
             options::resolve(&task.environment.env)?,
             environment(release, task),
+            host.image(release.tasks.get(&task.id)),
         );
         wanted.insert(id.clone(), spec.digest.clone());
         specs.push(spec);
@@ -208,7 +209,7 @@ async fn verify(
         Some(Ok(None)) | None => return Ok(Err("its seal is gone".to_owned())),
     };
     let agent = conduct.agents.agent(&found.pair).map_err(Failure::input)?;
-    let ports = Wardrobe::of(conduct).ports(agent, recorder);
+    let ports = Wardrobe::of(conduct).ports(&setup.key, agent, recorder);
     let past = Past {
         entries: sealed,
         seal: Seal { base: seal.base, manifest: seal.manifest, unkept: seal.unkept },
@@ -511,7 +512,7 @@ fn pair_of(path: &Path, release: &LoadedRelease) -> Option<PairId> {
 /// Gives each session its ports.
 struct Wardrobe {
     writer: RunWriter,
-    sandboxes: Arc<dyn engine::ports::sandbox::Sandboxes>,
+    host: Host,
     channels: ChannelSet,
     agents: Arc<Agents>,
     live: Arc<Live>,
@@ -530,7 +531,7 @@ impl Outfitter for Wardrobe {
             started_utc: utc::text(SystemTime::now()),
         };
         let writer = self.writer.open_attempt(&head).map_err(|error| shown(&error))?;
-        Ok(self.ports(agent, Arc::new(Recorder::new(writer))))
+        Ok(self.ports(&setup.key, agent, Arc::new(Recorder::new(writer))))
     }
 }
 
@@ -538,7 +539,7 @@ impl Wardrobe {
     fn of(conduct: &Conduct<'_>) -> Self {
         Self {
             writer: RunWriter::resume(conduct.run.layout().root()),
-            sandboxes: conduct.host.sandboxes.clone(),
+            host: conduct.host.clone(),
             channels: conduct.channels(),
             agents: conduct.agents.clone(),
             live: conduct.live.clone(),
@@ -546,9 +547,14 @@ impl Wardrobe {
         }
     }
 
-    fn ports(&self, agent: Arc<dyn Agent>, recorder: Arc<Recorder>) -> SessionPorts {
+    fn ports(
+        &self,
+        key: &SessionKey,
+        agent: Arc<dyn Agent>,
+        recorder: Arc<Recorder>,
+    ) -> SessionPorts {
         SessionPorts {
-            sandboxes: self.sandboxes.clone(),
+            sandboxes: self.host.sandboxes_of(&self.label, key),
             agent,
             user: Arc::new(TemplateUser),
             checks: Arc::new(SandboxChecks),

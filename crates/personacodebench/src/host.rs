@@ -2,22 +2,33 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use adapters::sandboxes::local::LocalSandboxes;
+use adapters::sandboxes::{
+    docker::{DockerSandboxes, SandboxLabels},
+    local::LocalSandboxes,
+};
 use domain::evidence::ChannelSet;
-use engine::ports::sandbox::{Capabilities, LimitKind, Sandboxes};
-use store::run::HostRecord;
+use engine::ports::{
+    sandbox::{Capabilities, Image, LimitKind, Sandboxes},
+    watch::SessionKey,
+};
+use store::{release_files::TaskFiles, run::HostRecord};
 
-use crate::{failure::Failure, options};
+use crate::{commands::run::SandboxArg, failure::Failure, options};
 
-/// Name of the sandbox kind in plans and reports.
-pub const LOCAL: &str = "local";
+/// This program, as a sandbox starts it again.
+const PROGRAM: &str = "/proc/self/exe";
 
 /// Sandboxes with what they can do.
+#[derive(Clone)]
 pub struct Host {
     /// Where agents work.
     pub sandboxes: Arc<dyn Sandboxes>,
     /// What the host can enforce and see.
     pub capabilities: Capabilities,
+    /// Name of the sandbox kind in plans and reports.
+    pub name: &'static str,
+    /// Set if they are containers, which are labelled by session.
+    docker: Option<DockerSandboxes>,
 }
 
 impl Host {
@@ -25,20 +36,52 @@ impl Host {
     ///
     /// # Errors
     /// The host cannot make sandboxes; the message says what to change.
-    pub async fn probe() -> Result<Self, Failure> {
+    pub async fn probe(sandbox: SandboxArg) -> Result<Self, Failure> {
+        match sandbox {
+            SandboxArg::Local => Self::local().await,
+            SandboxArg::Docker => Self::docker().await,
+        }
+    }
+
+    async fn docker() -> Result<Self, Failure> {
+        let docker = DockerSandboxes::new(&options::docker_address(), Path::new(PROGRAM));
+        let capabilities = docker.capabilities().await.map_err(advised)?;
+        let sandboxes = Arc::new(docker.clone());
+        Ok(Self { sandboxes, capabilities, name: "docker", docker: Some(docker) })
+    }
+
+    async fn local() -> Result<Self, Failure> {
         let state = options::state_folder()?;
-        let sandboxes = LocalSandboxes::new(Path::new("/proc/self/exe"), &state).map_err(|error| {
+        let sandboxes = LocalSandboxes::new(Path::new(PROGRAM), &state).map_err(|error| {
             Failure::input(format!(
                 "the state folder {} cannot be used: {error}; set PCB_STATE_DIR to a folder on a local disk",
                 state.display()
             ))
         })?;
         let sandboxes = sandboxes.finding_toolchains_by(options::toolchain_variables());
-        let capabilities = sandboxes
-            .capabilities()
-            .await
-            .map_err(|fault| Failure::input(format!("{fault}\n`pcb doctor` says more")))?;
-        Ok(Self { sandboxes: Arc::new(sandboxes), capabilities })
+        let capabilities = sandboxes.capabilities().await.map_err(advised)?;
+        Ok(Self { sandboxes: Arc::new(sandboxes), capabilities, name: "local", docker: None })
+    }
+
+    /// Sandboxes for one session of a run.
+    pub fn sandboxes_of(&self, run: &str, key: &SessionKey) -> Arc<dyn Sandboxes> {
+        match &self.docker {
+            None => self.sandboxes.clone(),
+            Some(docker) => Arc::new(docker.labelled(SandboxLabels {
+                run: run.to_owned(),
+                session: format!("{}/repeat-{}", key.pair, key.repeat),
+                attempt: key.attempt.to_string(),
+            })),
+        }
+    }
+
+    /// Where the root of a task's base comes from.
+    pub fn image(&self, files: Option<&TaskFiles>) -> Image {
+        let dockerfile = files.and_then(|files| files.dockerfile.clone());
+        match (&self.docker, dockerfile) {
+            (Some(_), Some(dockerfile)) => Image::Dockerfile(dockerfile),
+            _ => Image::None,
+        }
     }
 
     /// Channels of the sandbox.
@@ -49,7 +92,7 @@ impl Host {
     /// What stands in the run.
     pub fn record(&self, toolchains: BTreeMap<String, String>) -> HostRecord {
         HostRecord {
-            sandbox: LOCAL.to_owned(),
+            sandbox: self.name.to_owned(),
             channels: self.channels(),
             enforced: self
                 .capabilities
@@ -65,6 +108,10 @@ impl Host {
             toolchains,
         }
     }
+}
+
+fn advised(fault: engine::ports::sandbox::SandboxFault) -> Failure {
+    Failure::input(format!("{fault}\n`pcb doctor` says more"))
 }
 
 /// The name of a limit.

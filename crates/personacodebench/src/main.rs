@@ -22,8 +22,8 @@ use adapters::sandboxes::local::{SUPERVISOR_ARGUMENT, supervisor_main};
 use arguments::{Arguments, CommandLine};
 use clap::Parser;
 use commands::{
-    calibrate, completions, doctor, lint, list, lock, man, new, published, replay, report, resume,
-    run, schema, show,
+    calibrate, clean, completions, doctor, lint, list, lock, man, new, published, replay, report,
+    resume, run, schema, show,
 };
 
 fn main() -> std::process::ExitCode {
@@ -43,6 +43,7 @@ fn main() -> std::process::ExitCode {
         CommandLine::Lint(args) => lint::run(&args),
         CommandLine::Lock(args) => lock::run(&args),
         CommandLine::Doctor(args) => doctor::run(&args),
+        CommandLine::Clean(args) => clean::run(&args),
         CommandLine::List(args) => list::run(&args),
         CommandLine::Published(args) => published::run(&args),
         CommandLine::New(args) => new::run(&args),

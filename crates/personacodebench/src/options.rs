@@ -58,9 +58,6 @@ pub enum OptionsError {
         "a task wants variables of this host in its environment, {0}: set them, or give them a default as in `${{NAME:-default}}`"
     )]
     Variables(MissingVariables),
-    /// Known, but not in this version.
-    #[error("{0} is not in this version; {1}")]
-    NotYet(String, String),
 }
 
 /// What `pcb run` does, resolved.
@@ -72,6 +69,8 @@ pub struct RunOptions {
     pub configurations: Vec<Configuration>,
     /// The arm.
     pub arm: Arm,
+    /// Where agents work.
+    pub sandbox: SandboxArg,
     /// Who words.
     pub user: UserKind,
     /// Planned repeats.
@@ -161,10 +160,6 @@ impl RunOptions {
         let arm = pick(args.arm, file.arm.as_deref(), "arm", at)?.unwrap_or(ArmArg::Progressive);
         let sandbox = pick(args.sandbox, file.sandbox.as_deref(), "sandbox", at)?
             .unwrap_or(SandboxArg::Local);
-        if sandbox == SandboxArg::Docker {
-            let instead = "use --sandbox local".to_owned();
-            return Err(OptionsError::NotYet("the docker sandbox".to_owned(), instead));
-        }
         let UserArg::Template =
             pick(args.user, file.user.as_deref(), "user", at)?.unwrap_or(UserArg::Template);
         let budget =
@@ -176,6 +171,7 @@ impl RunOptions {
             configurations: configurations(agents, settings)?,
             arm: arm.into(),
             user: UserKind::Template,
+            sandbox,
             repeats: args.repeats.or(file.repeats).unwrap_or(1),
             jobs: args.jobs.or(file.jobs).unwrap_or_else(processors),
             budget_multiplier: match budget {
@@ -201,6 +197,12 @@ pub fn state_folder() -> Result<PathBuf, OptionsError> {
         .or_else(|| variable("XDG_STATE_HOME").map(|folder| folder.join("personacodebench")))
         .or_else(|| variable("HOME").map(|home| home.join(".local/state/personacodebench")))
         .ok_or(OptionsError::NoStateFolder)
+}
+
+/// Where the Docker engine is: `DOCKER_HOST`, or the socket where Docker puts it.
+pub fn docker_address() -> String {
+    let told = std::env::var("DOCKER_HOST").ok().filter(|address| !address.is_empty());
+    told.unwrap_or_else(|| "unix:///var/run/docker.sock".to_owned())
 }
 
 /// Variables by which toolchains of the host are found.

@@ -218,6 +218,7 @@ async fn base(
         &pair.environment,
         std::collections::BTreeMap::new(),
         entries(&files.environment),
+        engine::ports::sandbox::Image::None,
     );
     sandboxes.materialise(&spec).await.expect("a base is made")
 }

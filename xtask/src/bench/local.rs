@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Instant};
 use adapters::sandboxes::local::LocalSandboxes;
 use domain::ids::Hash;
 use engine::ports::sandbox::{
-    Base, BaseSpec, CommandSpec, FileEntry, FileNode, Limits, Recording, Sandboxes,
+    Base, BaseSpec, CommandSpec, FileEntry, FileNode, Image, Limits, Network, Recording, Sandboxes,
 };
 
 use super::{Figure, median_ms};
@@ -49,6 +49,8 @@ pub(super) fn sandboxes(state: PathBuf) -> Arc<LocalSandboxes> {
 pub(super) async fn base(sandboxes: &LocalSandboxes, setup: &str, name: &str) -> Base {
     let spec = BaseSpec {
         digest: Hash::new(blake3::hash(name.as_bytes()).to_hex().as_str()),
+        image: Image::None,
+        network: Network::Off,
         environment: vec![FileEntry {
             path: "setup.sh".to_owned(),
             node: FileNode::File(setup.as_bytes().to_vec()),
@@ -72,6 +74,7 @@ pub(super) fn command(argv: &[&str]) -> CommandSpec {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         cwd: None,
         env: Default::default(),
+        user: None,
         stdin: Vec::new(),
         timeout: std::time::Duration::from_secs(60),
         output_max: 1 << 16,

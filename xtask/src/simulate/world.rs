@@ -142,6 +142,7 @@ async fn simulated(seed: u64) -> Simulated {
         &pair.environment,
         std::collections::BTreeMap::new(),
         drawn_release::environment(),
+        engine::ports::sandbox::Image::None,
     );
     let digest = base_spec.digest.clone();
     let base = match planned {

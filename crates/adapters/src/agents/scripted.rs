@@ -254,6 +254,7 @@ impl ScriptedConversation {
             argv,
             cwd: Some(self.workdir.clone()),
             env,
+            user: None,
             stdin,
             timeout: COMMAND_MAX,
             output_max: OUTPUT_MAX,

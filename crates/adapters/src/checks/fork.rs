@@ -26,6 +26,7 @@ pub(super) fn run(of: ForkOf, placed: Vec<Placed>, argv: &[String], timeout_sec:
             argv: argv.to_vec(),
             cwd: None,
             env: BTreeMap::new(),
+            user: None,
             stdin: Vec::new(),
             timeout: std::time::Duration::from_secs(u64::from(timeout_sec)),
             output_max: OUTPUT_MAX,

@@ -21,8 +21,8 @@ use engine::ports::{
     clock::Clock,
     evidence::{Evidence, ForkOf, ForkedRun, StateAt},
     sandbox::{
-        Base, BaseSpec, CommandSpec, FileEntry, FileNode, Finished, Limits, Recording, Sandbox,
-        SandboxFault, Sandboxes,
+        Base, BaseSpec, CommandSpec, FileEntry, FileNode, Finished, Image, Limits, Network,
+        Recording, Sandbox, SandboxFault, Sandboxes,
     },
 };
 
@@ -120,6 +120,8 @@ pub async fn simulated_with_files(files: &[(&str, &[u8])]) -> Staged {
 fn spec(environment: Vec<FileEntry>) -> BaseSpec {
     BaseSpec {
         digest: Hash::new("0".repeat(64)),
+        image: Image::None,
+        network: Network::Off,
         environment,
         workdir: "/app".into(),
         env: BTreeMap::new(),
@@ -175,6 +177,7 @@ fn shell(script: &str) -> CommandSpec {
         argv: ["sh", "-ec", script].map(String::from).to_vec(),
         cwd: Some("/app".into()),
         env: BTreeMap::new(),
+        user: None,
         stdin: vec![],
         timeout: Duration::from_secs(60),
         output_max: 10_000,

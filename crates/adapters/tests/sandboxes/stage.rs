@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use adapters::{process::PASSED_ON, sandboxes::local::LocalSandboxes};
 use domain::ids::Hash;
 use engine::ports::sandbox::{
-    Base, BaseSpec, CommandSpec, Ended, FileEntry, FileNode, Finished, Limits, Sandbox, Sandboxes,
+    Base, BaseSpec, CommandSpec, Ended, FileEntry, FileNode, Finished, Image, Limits, Network,
+    Sandbox, Sandboxes,
 };
 
 /// The supervisor program; an ordinary user gets a copy that it can reach.
@@ -50,6 +51,8 @@ pub fn limits() -> Limits {
 pub fn spec(setup: &str) -> BaseSpec {
     BaseSpec {
         digest: Hash::new(blake3::hash(setup.as_bytes()).to_hex().as_str()),
+        image: Image::None,
+        network: Network::Off,
         environment: vec![file("setup.sh", setup, 0o755)],
         workdir: "/app".to_owned(),
         env: BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]),
@@ -76,6 +79,7 @@ pub fn command(argv: &[&str]) -> CommandSpec {
         argv: argv.iter().map(|&argument| argument.to_owned()).collect(),
         cwd: None,
         env: BTreeMap::new(),
+        user: None,
         stdin: Vec::new(),
         timeout: Duration::from_secs(60),
         output_max: 1 << 20,

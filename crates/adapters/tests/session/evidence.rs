@@ -16,7 +16,8 @@ use engine::{
     ports::{
         clock::Clock,
         sandbox::{
-            BaseSpec, Capture, CommandSpec, Limits, ProcessEnd, Recording, Sandbox, Sandboxes,
+            BaseSpec, Capture, CommandSpec, Image, Limits, Network, ProcessEnd, Recording, Sandbox,
+            Sandboxes,
         },
     },
 };
@@ -57,6 +58,8 @@ async fn sandbox(clock: Arc<dyn Clock>) -> Box<dyn Sandbox> {
     let limits = Limits { memory_mb: None, processes_max: None, disk_mb: None, cpus: None };
     let spec = BaseSpec {
         digest: Hash::new("base"),
+        image: Image::None,
+        network: Network::Off,
         environment: vec![file("setup.sh", "write /app/old first line\nappend /app/old second\n")],
         workdir: "/app".to_owned(),
         env: BTreeMap::new(),
@@ -73,6 +76,7 @@ async fn run(sandbox: &dyn Sandbox, program: &str) {
         argv: ["sh", "-c", program].map(str::to_owned).to_vec(),
         cwd: None,
         env: BTreeMap::new(),
+        user: None,
         stdin: Vec::new(),
         timeout: Duration::from_secs(60),
         output_max: 1024,

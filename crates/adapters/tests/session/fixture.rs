@@ -115,7 +115,8 @@ impl Staged {
         let typed = &self.release.release.pairs[&self.pair];
         let task = &self.release.release.tasks[&typed.task];
         let environment = entries(&self.release.tasks[&typed.task].environment);
-        let spec = base_spec(task, &typed.environment, BTreeMap::new(), environment);
+        let none = engine::ports::sandbox::Image::None;
+        let spec = base_spec(task, &typed.environment, BTreeMap::new(), environment, none);
         let digest = spec.digest.clone();
         let mut bases = materialise(sandboxes.clone(), [spec], 1).await;
         let record = Arc::new(Kept::default());

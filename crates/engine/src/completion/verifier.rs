@@ -53,6 +53,7 @@ impl Verifier {
             argv: vec![format!("{TESTS}/{SCRIPT}")],
             cwd: Some(self.workdir.clone()),
             env: self.env.clone(),
+            user: None,
             stdin: Vec::new(),
             timeout: self.timeout,
             output_max: OUTPUT_MAX,

@@ -114,8 +114,13 @@ pub enum FileNode {
 pub struct BaseSpec {
     /// Digest over everything below; equal digest, equal base.
     pub digest: Hash,
-    /// The task's `environment/` without the Dockerfile; placed at `/environment` while `setup.sh` runs.
+    /// Where the root comes from.
+    pub image: Image,
+    /// The task's `environment/` without the Dockerfile: without an image placed at `/environment` while `setup.sh`
+    /// runs, with a Dockerfile its build context, with a named image placed in the working directory.
     pub environment: Vec<FileEntry>,
+    /// What of the network the sandboxes reach.
+    pub network: Network,
     /// Absolute working directory inside; made if the setup does not.
     pub workdir: String,
     /// Environment variables of the setup and of every later command.
@@ -126,6 +131,27 @@ pub struct BaseSpec {
     pub setup_timeout: Duration,
     /// Limits during the setup.
     pub limits: Limits,
+}
+
+/// Where the root of a base comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// The host's own system; for implementers that need no image.
+    None,
+    /// Built from this Dockerfile.
+    Dockerfile(Vec<u8>),
+    /// An image by its name, made beforehand.
+    Named(String),
+}
+
+/// What of the network a sandbox reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Network {
+    /// Nothing but itself.
+    #[default]
+    Off,
+    /// Whatever the host reaches.
+    Public,
 }
 
 /// A base that was made, by an implementer's own name.
@@ -146,6 +172,8 @@ pub struct CommandSpec {
     pub cwd: Option<String>,
     /// Variables on top of the base's.
     pub env: BTreeMap<String, String>,
+    /// Who runs it, as Docker writes users (`name`, `uid`, `uid:gid`); none means the base's own.
+    pub user: Option<String>,
     /// What stands on standard input.
     pub stdin: Vec<u8>,
     /// After this the command's process group is killed.

@@ -24,7 +24,7 @@ use crate::{
     commands::run::{create, listen},
     conduct::{Agents, Bases, Conduct, conduct},
     failure::Failure,
-    host::{Host, LOCAL},
+    host::Host,
     interrupts::Interrupts,
 };
 
@@ -104,7 +104,7 @@ impl Wanted<'_> {
             arm,
             side: BenchmarkSide {
                 user: UserKind::Template,
-                sandbox: LOCAL.to_owned(),
+                sandbox: host.name.to_owned(),
                 budget_multiplier: 1,
                 interaction_limit_sec: None,
                 jobs: self.jobs,

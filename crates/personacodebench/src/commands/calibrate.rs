@@ -21,7 +21,7 @@ use store::{
     release_files::LoadedRelease,
 };
 
-use super::run::{ArmArg, group_folder, runtime};
+use super::run::{ArmArg, SandboxArg, group_folder, runtime};
 use crate::{
     arguments::Format,
     attempts::read_failure,
@@ -68,6 +68,9 @@ pub struct CalibrateArgs {
         value_parser = clap::value_parser!(u32).range(1..=REPEATS_MAX as i64)
     )]
     pub repeats: u32,
+    /// Where the agents work.
+    #[arg(long, value_enum, default_value_t)]
+    pub sandbox: SandboxArg,
     /// Processors to use at once; a session takes its task's [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX as i64))]
     pub jobs: Option<u32>,
@@ -104,7 +107,7 @@ async fn calibrate(args: &CalibrateArgs, loaded: &LoadedRelease) -> Result<ExitC
     if let Some(folder) = &args.record {
         fixtures::takes_record(folder)?;
     }
-    let host = Host::probe().await?;
+    let host = Host::probe(args.sandbox).await?;
     let jobs = args.jobs.unwrap_or_else(options::processors);
     let mut interrupts = Interrupts::new()?;
     let making = conduct::bases(loaded, runs::ids(&pairs), &host, jobs);

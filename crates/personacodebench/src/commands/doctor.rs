@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::{
+    commands::run::SandboxArg,
     conduct,
     exit_code::ExitCode,
     failure::Failure,
@@ -30,7 +31,7 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
 async fn examine(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     println!("pcb {} · protocol {}", env!("CARGO_PKG_VERSION"), domain::plan::PROTOCOL);
     println!("state folder: {}", options::state_folder()?.display());
-    let host = match Host::probe().await {
+    let host = match Host::probe(SandboxArg::Local).await {
         Ok(host) => host,
         Err(failure) => {
             println!("local sandbox: NO\n  {}", failure.message.replace('\n', "\n  "));
@@ -39,18 +40,34 @@ async fn examine(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     };
     let can = &host.capabilities;
     println!("local sandbox: yes, as {}", if can.is_root { "root" } else { "an ordinary user" });
+    print_capabilities(&host);
+    println!("processors: {}", options::processors());
+    examine_docker().await;
+    match &args.release {
+        Some(release) => examine_release(release, &host).await,
+        None => Ok(ExitCode::Done),
+    }
+}
+
+/// Without an engine everything of the bundled releases runs all the same, so that is no finding.
+async fn examine_docker() {
+    match Host::probe(SandboxArg::Docker).await {
+        Ok(host) => {
+            println!("docker sandbox: yes, at {}", options::docker_address());
+            print_capabilities(&host);
+        }
+        Err(failure) => println!("docker sandbox: NO\n  {}", failure.message.replace('\n', "\n  ")),
+    }
+}
+
+fn print_capabilities(host: &Host) {
+    let can = &host.capabilities;
     let channels: Vec<&str> = can.channels.iter().map(|channel| channel.code()).collect();
     println!("  evidence channels: {}", channels.join(" "));
     let limits: Vec<&str> = can.enforced.iter().map(|kind| limit(*kind)).collect();
     println!("  limits that hold: {}", limits.join(", "));
     for shortfall in &can.shortfalls {
         println!("  not enforced here: {shortfall}");
-    }
-    println!("processors: {}", options::processors());
-    println!("docker sandbox: not in this version");
-    match &args.release {
-        Some(release) => examine_release(release, &host).await,
-        None => Ok(ExitCode::Done),
     }
 }
 

@@ -1,6 +1,7 @@
 //! One file a command: its arguments, whose doc comments are the help texts, and a thin `run`.
 
 pub mod calibrate;
+pub mod clean;
 pub mod completions;
 pub mod doctor;
 pub mod lint;

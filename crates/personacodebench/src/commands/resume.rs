@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 use store::reader::{GroupReader, RunReader};
 
-use super::run::{finish, runtime};
+use super::run::{SandboxArg, finish, runtime};
 use crate::{
     arguments::RunFolder,
     attempts::read_failure,
     conduct::{self, Agents},
     exit_code::ExitCode,
     failure::Failure,
-    host::{Host, LOCAL},
+    host::Host,
     interrupts::Interrupts,
     options::JOBS_MAX,
 };
@@ -46,8 +46,9 @@ async fn resume(args: &ResumeArgs, runs: Vec<RunReader>) -> Result<ExitCode, Fai
     for run in &runs {
         resumable(run, first)?;
     }
+    let sandbox = resumable_sandbox(first)?;
     let loaded = first.release().map_err(read_failure)?;
-    let host = Host::probe().await?;
+    let host = Host::probe(sandbox).await?;
     let jobs = args.jobs.unwrap_or(first.plan.side.jobs);
     let pairs = runs.iter().flat_map(|run| &run.plan.specs).map(|spec| &spec.pair);
     let mut interrupts = Interrupts::new()?;
@@ -81,11 +82,20 @@ fn resumable(run: &RunReader, first: &RunReader) -> Result<(), Failure> {
             "{shown} is on another release than the first run: resume it alone"
         )));
     }
-    if run.plan.side.sandbox != LOCAL {
+    if run.plan.side.sandbox != first.plan.side.sandbox {
         return Err(Failure::input(format!(
-            "{shown} runs in the sandbox `{}`, which this version does not have",
-            run.plan.side.sandbox
+            "{shown} runs in another sandbox than the first run: resume it alone"
         )));
     }
     Ok(())
+}
+
+fn resumable_sandbox(run: &RunReader) -> Result<SandboxArg, Failure> {
+    let name = &run.plan.side.sandbox;
+    SandboxArg::from_str(name, false).map_err(|_| {
+        let shown = run.layout().root().display();
+        Failure::input(format!(
+            "{shown} runs in the sandbox `{name}`, which this version does not have"
+        ))
+    })
 }

@@ -23,7 +23,7 @@ use crate::{
     conduct::{self, Agents, Bases, Conduct},
     exit_code::ExitCode,
     failure::Failure,
-    host::{Host, LOCAL},
+    host::Host,
     interrupts::Interrupts,
     options::{JOBS_MAX, REPEATS_MAX, RunOptions},
     releases,
@@ -100,9 +100,10 @@ pub enum ArmArg {
 }
 
 /// A sandbox kind by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SandboxArg {
     /// Namespaces of this host.
+    #[default]
     Local,
     /// A Docker engine.
     Docker,
@@ -137,12 +138,12 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
 }
 
 async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode, Failure> {
-    let host = Host::probe().await?;
+    let host = Host::probe(options.sandbox).await?;
     let mut plans = Vec::new();
     for configuration in &options.configurations {
         let agents = Agents::new(configuration, loaded)?;
         let channels = host.channels().union(&agents.channels()).copied().collect();
-        let plan = plan(options, configuration, loaded, channels)?;
+        let plan = plan(options, configuration, loaded, &host, channels)?;
         agents.refuse_missing(&plan)?;
         plans.push((plan, Arc::new(agents)));
     }
@@ -261,6 +262,7 @@ fn plan(
     options: &RunOptions,
     configuration: &Configuration,
     loaded: &LoadedRelease,
+    host: &Host,
     channels: ChannelSet,
 ) -> Result<Plan, Failure> {
     let request = PlanRequest {
@@ -268,7 +270,7 @@ fn plan(
         arm: options.arm,
         side: BenchmarkSide {
             user: options.user,
-            sandbox: LOCAL.to_owned(),
+            sandbox: host.name.to_owned(),
             budget_multiplier: options.budget_multiplier,
             interaction_limit_sec: options.interaction_limit_sec,
             jobs: options.jobs,

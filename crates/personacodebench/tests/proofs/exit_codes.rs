@@ -8,7 +8,7 @@ use crate::bench::Bench;
 
 #[test]
 fn usage_that_means_nothing_is_refused_with_a_remedy() {
-    let cases: [(&[&str], &[&str]); 18] = [
+    let cases: [(&[&str], &[&str]); 17] = [
         (&["run", "nosuch", "--agent", "nop"], &["`nosuch`", "bundled: starter, tiny"]),
         (&["run", "tiny"], &["no agent", "--agent", "pcb list agents"]),
         (&["run", "tiny", "--agent", "nope"], &["`nope`", "oracle, eager, nop"]),
@@ -22,7 +22,6 @@ fn usage_that_means_nothing_is_refused_with_a_remedy() {
         (&["run", "tiny", "--agent", "nop", "--limit", "0"], &["'0'", "1.."]),
         (&["run", "tiny", "--agent", "nop", "--repeats", "0"], &["'0'", "1..=1000"]),
         (&["run", "tiny", "--agent", "nop", "--budget", "4x"], &["'4x'", "1x, 2x, 3x"]),
-        (&["run", "tiny", "--agent", "nop", "--sandbox", "docker"], &["docker", "local"]),
         (&["run", "tiny", "--agent", "nop", "--config", "no.toml"], &["no.toml", "No such file"]),
         (&["report", "nothing"], &["nothing", "No such file"]),
         (&["report", "."], &["holds no run", "run.json"]),

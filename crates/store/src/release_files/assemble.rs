@@ -46,6 +46,8 @@ pub struct LoadedRelease {
 pub struct TaskFiles {
     /// `environment/` without the Dockerfile.
     pub environment: Vec<TreeFile>,
+    /// The text of `environment/Dockerfile`; none if there is none.
+    pub dockerfile: Option<Vec<u8>>,
     /// `tests/`.
     pub tests: Vec<TreeFile>,
     /// `solution/`.
@@ -288,8 +290,11 @@ impl Reading<'_> {
 
     fn task_files(&mut self, task: &str) -> TaskFiles {
         let environment = self.tree.below(&names::task_folder(task, "environment"));
+        let (dockerfile, environment): (Vec<_>, Vec<_>) =
+            environment.into_iter().partition(|file| file.path == "Dockerfile");
         let files = TaskFiles {
-            environment: environment.into_iter().filter(|file| file.path != "Dockerfile").collect(),
+            environment,
+            dockerfile: dockerfile.into_iter().next().map(|file| file.content),
             tests: self.tree.below(&names::task_folder(task, "tests")),
             solution: self.tree.below(&names::task_folder(task, "solution")),
             steps: Vec::new(),

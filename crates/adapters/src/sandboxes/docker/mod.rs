@@ -1,3 +1,22 @@
-//! Sandboxes in containers of a Docker engine: `inside` is what runs in the container, [`link`] the harness's end of it.
+//! Sandboxes in containers of a Docker engine (or Podman's compatible one), over its API: [`DockerSandboxes`].
+//!
+//! A container runs this very program beside the image's own processes (`inside`); the harness speaks with it over the
+//! container's attached streams ([`link`]). It starts commands, keeps the process log, stops and kills the tree and reads
+//! files without any program of the image. What differs from the image the engine itself tells; a second container of
+//! the same image, in which nothing runs, is the pristine base.
 
+mod changes;
+mod clean;
+mod container;
+mod engine;
+mod host;
+mod images;
 pub mod link;
+mod owner;
+mod program;
+mod remover;
+mod sandbox;
+
+pub use clean::{Leftover, LeftoverKind, Swept, sweep};
+pub use container::SandboxLabels;
+pub use host::DockerSandboxes;

@@ -106,6 +106,7 @@ impl Sandboxes for SimulatedSandboxes {
                 argv: vec!["sh".to_owned(), "/environment/setup.sh".to_owned()],
                 cwd: Some("/environment".to_owned()),
                 env: BTreeMap::new(),
+                user: None,
                 stdin: Vec::new(),
                 timeout: spec.setup_timeout,
                 output_max: 64 << 10,

@@ -1,0 +1,408 @@
+//! One sandbox in a container: [`DockerSandbox`] is the port's verbs over a link and the pristine base.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::{
+    evidence::{FileKind, Manifest},
+    ids::Turn,
+};
+use engine::ports::sandbox::{
+    Capture, CommandSpec, Ended, FileEntry, FileNode, Finished, LimitKind, Limits, Recording,
+    Sandbox, SandboxFault, Started,
+};
+use tokio::sync::oneshot;
+
+use super::{
+    changes::{Base, Found},
+    container::{Container, SandboxLabels},
+    host::Maker,
+    link::Launch,
+};
+
+/// A sandbox made of a container.
+pub(super) struct DockerSandbox {
+    maker: Arc<Maker>,
+    base: Arc<Base>,
+    container: Arc<Container>,
+    limits: Limits,
+    labels: Arc<SandboxLabels>,
+    progress: Mutex<Progress>,
+    /// What takes place one after the other: freeze, thaw, capture, end.
+    order: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    state: State,
+    breaches: Breaches,
+    /// What differs from the base, while nothing can change it.
+    found: Option<Found>,
+    cpu_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Running,
+    Frozen,
+    Ended,
+}
+
+/// How often the kernel refused or killed for a limit since the container began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Breaches {
+    memory: u64,
+    processes: u64,
+}
+
+impl DockerSandbox {
+    /// Takes over a container that runs.
+    pub(super) fn new(
+        maker: Arc<Maker>,
+        base: Arc<Base>,
+        container: Container,
+        limits: &Limits,
+        labels: Arc<SandboxLabels>,
+    ) -> Self {
+        Self {
+            maker,
+            base,
+            container: Arc::new(container),
+            limits: limits.clone(),
+            labels,
+            progress: Mutex::default(),
+            order: tokio::sync::Mutex::default(),
+        }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        // Every critical section leaves whole values.
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> State {
+        self.progress().state
+    }
+
+    fn expect_running(&self) -> Result<(), SandboxFault> {
+        match self.state() {
+            State::Ended => Err(SandboxFault::Lost("the sandbox has ended".into())),
+            State::Running | State::Frozen => Ok(()),
+        }
+    }
+
+    /// The tree must be quiet or dead.
+    fn expect_still(&self, verb: &str) -> Result<(), SandboxFault> {
+        match self.state() {
+            State::Frozen | State::Ended => Ok(()),
+            State::Running => Err(SandboxFault::Lost(format!("{verb} of a sandbox that runs"))),
+        }
+    }
+
+    fn launch(&self, command: &CommandSpec) -> Launch {
+        let root = &self.base.root;
+        let mut env = root.env.clone();
+        env.extend(command.env.clone());
+        Launch {
+            argv: command.argv.clone(),
+            cwd: command.cwd.clone().unwrap_or_else(|| root.workdir.clone()),
+            env,
+            user: command.user.clone().or_else(|| root.user.clone()),
+        }
+    }
+
+    /// What differs from the base; kept as long as nothing can change it.
+    async fn found(&self) -> Result<Found, SandboxFault> {
+        if let Some(found) = &self.progress().found {
+            return Ok(found.clone());
+        }
+        let found = self.base.manifest(&self.container).await?;
+        let mut progress = self.progress();
+        if progress.state != State::Running {
+            progress.found = Some(found.clone());
+        }
+        Ok(found)
+    }
+
+    /// A new container on the base with this one's changes below the paths laid over it.
+    async fn another(
+        &self,
+        paths: &[String],
+        limits: &Limits,
+    ) -> Result<Box<dyn Sandbox>, SandboxFault> {
+        let manifest = self.found().await?.manifest;
+        let making = self.maker.start(&self.base.root, limits, Recording::Nothing, &self.labels);
+        let made = making.await?;
+        let moved = self.moved(&manifest, paths).await?;
+        made.link.put("/", &moved).await?;
+        let (maker, base) = (self.maker.clone(), self.base.clone());
+        Ok(Box::new(Self::new(maker, base, made, limits, self.labels.clone())))
+    }
+
+    /// The changes below the paths, as files to be placed.
+    async fn moved(
+        &self,
+        manifest: &Manifest,
+        paths: &[String],
+    ) -> Result<Vec<FileEntry>, SandboxFault> {
+        let is_wanted = |path: &str| paths.iter().any(|wanted| is_below(path, wanted));
+        let mut moved = Vec::new();
+        for (path, entry) in manifest.entries.iter().filter(|(path, _)| is_wanted(path)) {
+            let node = match entry.kind {
+                FileKind::Gone => FileNode::Absent,
+                FileKind::Directory => FileNode::Directory,
+                FileKind::Link => FileNode::Link(entry.link_target.clone().unwrap_or_default()),
+                // Pipes, sockets and devices hold nothing that outlives their processes.
+                FileKind::Special => continue,
+                FileKind::File => {
+                    let read = self.container.link.read(path).await?.unwrap_or_default();
+                    match read.into_iter().next().map(|found| found.node) {
+                        Some(FileNode::File(bytes)) => FileNode::File(bytes),
+                        _ => continue,
+                    }
+                }
+            };
+            let path = path.trim_start_matches('/').to_owned();
+            moved.push(FileEntry { path, node, mode: entry.mode });
+        }
+        Ok(moved)
+    }
+
+    async fn breaches(&self) -> Breaches {
+        let memory = [
+            ("/sys/fs/cgroup/memory.events", "oom_kill"),
+            ("/sys/fs/cgroup/memory/memory.oom_control", "oom_kill"),
+        ];
+        let processes =
+            [("/sys/fs/cgroup/pids.events", "max"), ("/sys/fs/cgroup/pids/pids.events", "max")];
+        Breaches {
+            memory: self.counter(&memory).await.unwrap_or(0),
+            processes: self.counter(&processes).await.unwrap_or(0),
+        }
+    }
+
+    /// A counter of the container's control group, wherever this version keeps it.
+    async fn counter(&self, places: &[(&str, &str)]) -> Option<u64> {
+        for (path, name) in places {
+            let Ok(Some(read)) = self.container.link.read(path).await else { continue };
+            let Some(FileNode::File(bytes)) = read.into_iter().next().map(|found| found.node)
+            else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let found = text.lines().find_map(|line| {
+                let (key, value) = line.split_once(' ')?;
+                (key == *name).then(|| value.trim().parse().ok()).flatten()
+            });
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// A kill that came with the memory limit is that limit's.
+    async fn explained(&self, ended: Ended) -> Ended {
+        if ended != Ended::Signalled(libc::SIGKILL) {
+            return ended;
+        }
+        let before = self.progress().breaches.memory;
+        if self.breaches().await.memory > before { Ended::OutOfMemory } else { ended }
+    }
+
+    /// A fault of the link with what the engine says of the container.
+    async fn explain(&self, fault: SandboxFault) -> SandboxFault {
+        match fault {
+            SandboxFault::Lost(text) => match self.container.why_lost().await {
+                Some(why) => SandboxFault::Lost(format!("{text}; {why}")),
+                None => SandboxFault::Lost(text),
+            },
+            other => other,
+        }
+    }
+}
+
+fn is_below(path: &str, above: &str) -> bool {
+    let above = above.trim_end_matches('/');
+    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[async_trait::async_trait]
+impl Sandbox for DockerSandbox {
+    fn now_ms(&self) -> i64 {
+        self.container.link.now_ms()
+    }
+
+    async fn exec(&self, command: &CommandSpec) -> Result<Finished, SandboxFault> {
+        self.expect_running()?;
+        let launch = self.launch(command);
+        let link = &self.container.link;
+        let run = link.exec(&launch, command.stdin.clone(), command.timeout, command.output_max);
+        match run.await {
+            Ok(mut finished) => {
+                finished.ended = self.explained(finished.ended).await;
+                Ok(finished)
+            }
+            Err(fault) => Err(self.explain(fault).await),
+        }
+    }
+
+    async fn start(&self, command: &CommandSpec) -> Result<Started, SandboxFault> {
+        self.expect_running()?;
+        let mut started = match self.container.link.start(&self.launch(command)).await {
+            Ok(started) => started,
+            Err(fault) => return Err(self.explain(fault).await),
+        };
+        let (sender, receiver) = oneshot::channel();
+        let ended = std::mem::replace(&mut started.ended, receiver);
+        let before = self.progress().breaches.memory;
+        let reader = Self {
+            maker: self.maker.clone(),
+            base: self.base.clone(),
+            container: self.container.clone(),
+            limits: self.limits.clone(),
+            labels: self.labels.clone(),
+            progress: Mutex::default(),
+            order: tokio::sync::Mutex::default(),
+        };
+        reader.progress().breaches.memory = before;
+        tokio::spawn(async move {
+            // Without an end the sender is dropped, which says that the sandbox is lost.
+            if let Ok(ended) = ended.await {
+                let _ = sender.send(reader.explained(ended).await);
+            }
+        });
+        Ok(started)
+    }
+
+    async fn kill(&self, pid: u32) -> Result<(), SandboxFault> {
+        match self.state() {
+            State::Ended => Ok(()),
+            _ => self.container.link.kill(pid).await,
+        }
+    }
+
+    async fn put(&self, directory: &str, files: &[FileEntry]) -> Result<(), SandboxFault> {
+        self.progress().found = None;
+        self.container.link.put(directory, files).await
+    }
+
+    async fn get(&self, path: &str) -> Result<Option<Vec<FileEntry>>, SandboxFault> {
+        self.container.link.read(path).await
+    }
+
+    async fn base(&self, path: &str) -> Result<Option<FileEntry>, SandboxFault> {
+        let looked = self.base.reader.link.look(&[path.to_owned()]).await?;
+        let Some(looked) = looked.into_iter().next().flatten() else { return Ok(None) };
+        let entry = |node| FileEntry { path: String::new(), node, mode: looked.mode };
+        match looked.kind {
+            FileKind::Directory => Ok(Some(entry(FileNode::Directory))),
+            FileKind::Link => {
+                Ok(Some(entry(FileNode::Link(looked.link_target.unwrap_or_default()))))
+            }
+            FileKind::File => {
+                let read = self.base.reader.link.read(path).await?;
+                Ok(read.and_then(|entries| entries.into_iter().next()))
+            }
+            FileKind::Special | FileKind::Gone => Ok(None),
+        }
+    }
+
+    async fn base_written(&self) -> Result<Vec<FileEntry>, SandboxFault> {
+        self.maker.written(&self.base, &self.labels).await
+    }
+
+    async fn freeze(&self) -> Result<(), SandboxFault> {
+        let _turn = self.order.lock().await;
+        match self.state() {
+            State::Frozen => return Ok(()),
+            State::Ended => return Err(SandboxFault::Lost("the sandbox has ended".into())),
+            State::Running => {}
+        }
+        match self.container.link.stop().await {
+            Ok(_) => {
+                self.progress().state = State::Frozen;
+                Ok(())
+            }
+            Err(fault) => Err(self.explain(fault).await),
+        }
+    }
+
+    async fn thaw(&self) -> Result<(), SandboxFault> {
+        let _turn = self.order.lock().await;
+        match self.state() {
+            State::Running => return Ok(()),
+            State::Ended => return Err(SandboxFault::Lost("the sandbox has ended".into())),
+            State::Frozen => {}
+        }
+        self.container.link.go_on().await?;
+        let mut progress = self.progress();
+        progress.found = None;
+        progress.state = State::Running;
+        Ok(())
+    }
+
+    async fn capture(&self, turn: Turn) -> Result<Capture, SandboxFault> {
+        let _turn = self.order.lock().await;
+        self.expect_still("capture")?;
+        let link = &self.container.link;
+        let is_alive = self.state() == State::Frozen;
+        let count = if is_alive { Some(link.count().await?) } else { None };
+        let taken = link.taken(turn).await?;
+        let found = self.found().await?;
+        let breaches = self.breaches().await;
+        let mut progress = self.progress();
+        if let Some(count) = count {
+            progress.cpu_ms = count.cpu_ms;
+        }
+        let mut limits_hit = Vec::new();
+        let mut hit = |kind, is_hit: bool| {
+            if is_hit {
+                limits_hit.push(kind);
+            }
+        };
+        hit(LimitKind::Memory, breaches.memory > progress.breaches.memory);
+        hit(LimitKind::Processes, breaches.processes > progress.breaches.processes);
+        hit(LimitKind::Disk, self.limits.disk_mb.is_some_and(|mb| found.bytes > mb << 20));
+        progress.breaches = breaches;
+        Ok(Capture {
+            manifest: found.manifest,
+            processes: taken.processes,
+            ended: taken.ended,
+            overflow: taken.is_overflown,
+            cpu_ms: Some(progress.cpu_ms),
+            alive: count.map_or(0, |count| count.alive),
+            disk_bytes: found.bytes,
+            limits_hit,
+        })
+    }
+
+    async fn fork(&self, limits: &Limits) -> Result<Box<dyn Sandbox>, SandboxFault> {
+        self.expect_still("fork")?;
+        self.another(&["/".to_owned()], limits).await
+    }
+
+    async fn restore(
+        &self,
+        paths: &[String],
+        limits: &Limits,
+    ) -> Result<Box<dyn Sandbox>, SandboxFault> {
+        self.expect_still("restore")?;
+        self.another(paths, limits).await
+    }
+
+    async fn end(&self) -> Result<(), SandboxFault> {
+        let _turn = self.order.lock().await;
+        if self.state() == State::Ended {
+            return Ok(());
+        }
+        let count = self.container.link.count().await.ok();
+        self.container.link.kill_all().await?;
+        let mut progress = self.progress();
+        progress.state = State::Ended;
+        if let Some(count) = count {
+            progress.cpu_ms = count.cpu_ms;
+        }
+        Ok(())
+    }
+}
