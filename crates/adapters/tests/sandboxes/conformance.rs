@@ -310,14 +310,14 @@ pub async fn bases_are_made_once(subject: &Subject<'_>) {
 mod local {
     use super::*;
 
-    const SETUP: &str = "mkdir -p /app/sub\necho old > /app/kept\necho old > /app/doomed\n\
+    pub const SETUP: &str = "mkdir -p /app/sub\necho old > /app/kept\necho old > /app/doomed\n\
                          echo old > /app/sub/deep\nchmod 644 /app/kept\n";
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|&word| word.to_owned()).collect()
     }
 
-    fn programs() -> Programs {
+    pub fn programs() -> Programs {
         Programs {
             exit: |code| words(&["sh", "-c", &format!("exit {code}")]),
             sleep: |seconds| words(&["sleep", &seconds.to_string()]),
@@ -354,6 +354,41 @@ mod local {
     async fn a_failed_setup_says_why() {
         let stage = stage::Stage::new();
         let fault = stage.sandboxes.materialise(&spec("echo cannot-go-on >&2; exit 3")).await;
+        let Err(SandboxFault::Setup(text)) = fault else { panic!("{fault:?}") };
+        assert!(text.contains("cannot-go-on") && text.contains('3'), "{text}");
+    }
+}
+
+mod docker {
+    use super::{local::*, *};
+
+    macro_rules! conforms {
+        ($($property:ident)*) => {$(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $property() {
+                let (sandboxes, setup, programs) = (stage::docker(), SETUP, programs());
+                super::$property(&Subject { sandboxes: &sandboxes, setup, programs }).await;
+            }
+        )*};
+    }
+
+    conforms! {
+        commands_end
+        files_travel
+        base_is_pristine
+        manifest_is_the_difference
+        programs_are_reported
+        stillness_is_needed
+        forks_are_isolated
+        restore_takes_paths
+        the_end_is_final
+        started_commands_end
+        bases_are_made_once
+    }
+
+    #[tokio::test]
+    async fn a_failed_setup_says_why() {
+        let fault = stage::docker().materialise(&spec("echo cannot-go-on >&2; exit 3")).await;
         let Err(SandboxFault::Setup(text)) = fault else { panic!("{fault:?}") };
         assert!(text.contains("cannot-go-on") && text.contains('3'), "{text}");
     }

@@ -1,6 +1,7 @@
 //! Tests of the sandbox port: what every implementer must do, and what the local one promises beyond that.
 
 mod conformance;
+mod docker;
 mod evidence;
 mod isolation;
 mod lifetime;

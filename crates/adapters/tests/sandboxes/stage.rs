@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use adapters::{process::PASSED_ON, sandboxes::local::LocalSandboxes};
+use adapters::{
+    process::PASSED_ON,
+    sandboxes::{docker::DockerSandboxes, local::LocalSandboxes},
+};
 use domain::ids::Hash;
 use engine::ports::sandbox::{
     Base, BaseSpec, CommandSpec, Ended, FileEntry, FileNode, Finished, Image, Limits, Network,
@@ -51,7 +54,7 @@ pub fn limits() -> Limits {
 pub fn spec(setup: &str) -> BaseSpec {
     BaseSpec {
         digest: Hash::new(blake3::hash(setup.as_bytes()).to_hex().as_str()),
-        image: Image::None,
+        image: Image::Dockerfile(dockerfile("").into_bytes()),
         network: Network::Off,
         environment: vec![file("setup.sh", setup, 0o755)],
         workdir: "/app".to_owned(),
@@ -60,6 +63,23 @@ pub fn spec(setup: &str) -> BaseSpec {
         setup_timeout: Duration::from_secs(60),
         limits: limits(),
     }
+}
+
+/// A Dockerfile that runs the setup, on an image that the test command makes; more lines may follow.
+pub fn dockerfile(more: &str) -> String {
+    format!(
+        "FROM debian:bookworm-slim\nCOPY setup.sh /environment/setup.sh\n\
+         RUN cd /environment && sh setup.sh && rm -rf /environment\nWORKDIR /app\n{more}"
+    )
+}
+
+/// Sandboxes on the engine that the test command started, or on the host's own.
+pub fn docker() -> DockerSandboxes {
+    DockerSandboxes::new(&docker_address(), &supervisor())
+}
+
+pub fn docker_address() -> String {
+    std::env::var("DOCKER_HOST").unwrap_or_else(|_| "unix:///var/run/docker.sock".to_owned())
 }
 
 pub async fn base(sandboxes: &dyn Sandboxes, setup: &str) -> Base {
