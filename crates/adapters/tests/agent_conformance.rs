@@ -105,11 +105,16 @@ fn observing(turn: u32, sandbox: Arc<dyn Sandbox>) -> (Observer, UnboundedReceiv
 
 async fn sandbox(clock: Arc<dyn Clock>) -> Arc<dyn Sandbox> {
     let sandboxes = SimulatedSandboxes::new(clock, FaultPlan::default());
-    let limits = Limits { memory_mb: None, processes_max: None, disk_mb: None, cpus: None };
+    let limits = Limits {
+        memory_mb: None,
+        processes_max: None,
+        disk_mb: None,
+        cpus: None,
+        network: Network::Off,
+    };
     let spec = BaseSpec {
         digest: Hash::new("base"),
         image: Image::None,
-        network: Network::Off,
         environment: Vec::new(),
         workdir: "/app".to_owned(),
         env: BTreeMap::new(),

@@ -12,13 +12,25 @@ use crate::ports::sandbox::{
     Base, BaseSpec, FileEntry, FileNode, Image, Limits, Network, SandboxFault, Sandboxes,
 };
 
-/// The limits of a task's sandboxes.
+/// The limits of a task's sandboxes in the agent's phase.
 pub fn task_limits(task: &Task) -> Limits {
     Limits {
         memory_mb: task.environment.memory_mb,
         processes_max: None,
         disk_mb: task.environment.storage_mb,
         cpus: task.environment.cpus,
+        network: reached(task.agent_network()),
+    }
+}
+
+/// What a sandbox reaches where a task says so. A list of hosts is refused before anything runs, for it needs a wire;
+/// here it counts as nothing.
+pub fn reached(network: &domain::release::Network) -> Network {
+    match network {
+        domain::release::Network::Public => Network::Public,
+        domain::release::Network::NoNetwork | domain::release::Network::Allowlist(_) => {
+            Network::Off
+        }
     }
 }
 
@@ -42,18 +54,7 @@ pub fn base_spec(
     let limits = task_limits(task);
     let workdir = task.environment.workdir.clone();
     let digest = digest(&environment, &workdir, &env, &toolchains, &image);
-    let network = Network::Off;
-    BaseSpec {
-        digest,
-        image,
-        environment,
-        network,
-        workdir,
-        env,
-        toolchains,
-        setup_timeout,
-        limits,
-    }
+    BaseSpec { digest, image, environment, workdir, env, toolchains, setup_timeout, limits }
 }
 
 /// Whether the toolchains of a base are as new as a pair needs them. One that is too old, or does not say how old

@@ -50,7 +50,6 @@ pub(super) async fn base(sandboxes: &LocalSandboxes, setup: &str, name: &str) ->
     let spec = BaseSpec {
         digest: Hash::new(blake3::hash(name.as_bytes()).to_hex().as_str()),
         image: Image::None,
-        network: Network::Off,
         environment: vec![FileEntry {
             path: "setup.sh".to_owned(),
             node: FileNode::File(setup.as_bytes().to_vec()),
@@ -66,7 +65,13 @@ pub(super) async fn base(sandboxes: &LocalSandboxes, setup: &str, name: &str) ->
 }
 
 pub(super) fn limits() -> Limits {
-    Limits { memory_mb: Some(1024), processes_max: Some(256), disk_mb: None, cpus: None }
+    Limits {
+        memory_mb: Some(1024),
+        processes_max: Some(256),
+        disk_mb: None,
+        cpus: None,
+        network: Network::Off,
+    }
 }
 
 pub(super) fn command(argv: &[&str]) -> CommandSpec {

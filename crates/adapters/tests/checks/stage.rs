@@ -26,8 +26,13 @@ use engine::ports::{
     },
 };
 
-pub const LIMITS: Limits =
-    Limits { memory_mb: None, processes_max: None, disk_mb: None, cpus: None };
+pub const LIMITS: Limits = Limits {
+    memory_mb: None,
+    processes_max: None,
+    disk_mb: None,
+    cpus: None,
+    network: Network::Off,
+};
 
 /// A repository with a module that is wrong and a test that does not notice.
 const SETUP: &str = r#"
@@ -121,7 +126,6 @@ fn spec(environment: Vec<FileEntry>) -> BaseSpec {
     BaseSpec {
         digest: Hash::new("0".repeat(64)),
         image: Image::None,
-        network: Network::Off,
         environment,
         workdir: "/app".into(),
         env: BTreeMap::new(),

@@ -9,7 +9,7 @@ use domain::{
     ids::Turn,
 };
 use engine::ports::sandbox::{
-    Ended, FileNode, Limits, Recording, Sandbox, SandboxFault, Sandboxes,
+    Ended, FileNode, Limits, Network, Recording, Sandbox, SandboxFault, Sandboxes,
 };
 
 /// How an implementer's programs are called.
@@ -301,7 +301,13 @@ pub async fn bases_are_made_once(subject: &Subject<'_>) {
     let (one, other) =
         tokio::join!(subject.sandboxes.materialise(&spec), subject.sandboxes.materialise(&spec));
     assert_eq!(one.unwrap(), other.unwrap());
-    let defaults = Limits { memory_mb: None, processes_max: None, disk_mb: None, cpus: None };
+    let defaults = Limits {
+        memory_mb: None,
+        processes_max: None,
+        disk_mb: None,
+        cpus: None,
+        network: Network::Off,
+    };
     let base = subject.sandboxes.materialise(&spec).await.unwrap();
     let sandbox = subject.sandboxes.provision(&base, &defaults, Recording::Nothing).await.unwrap();
     assert_eq!(text(&*sandbox, "/app/kept").await.as_deref(), Some("old\n"));

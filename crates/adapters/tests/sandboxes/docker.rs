@@ -188,8 +188,13 @@ async fn text_of(sandbox: &dyn Sandbox, path: &str) -> Option<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limits_of_a_container_are_the_agents() {
-    let limits =
-        Limits { memory_mb: Some(64), processes_max: Some(40), disk_mb: Some(5), cpus: Some(1.0) };
+    let limits = Limits {
+        memory_mb: Some(64),
+        processes_max: Some(40),
+        disk_mb: Some(5),
+        cpus: Some(1.0),
+        network: Network::Off,
+    };
     let sandbox = sandbox_of(&spec("mkdir -p /app"), &limits).await;
     let hungry = "x = []\nwhile True: x.append(bytearray(1 << 20))";
     let finished = run(&*sandbox, &["python3", "-c", hungry]).await;
@@ -208,14 +213,13 @@ async fn limits_of_a_container_are_the_agents() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn networks_are_off_or_public() {
-    let interfaces = async |network: Network, name: &str| {
-        let mut spec = spec(&format!("mkdir -p /app # {name}"));
-        spec.network = network;
-        let sandbox = sandbox_of(&spec, &limits()).await;
+    let interfaces = async |network: Network| {
+        let limits = Limits { network, ..limits() };
+        let sandbox = sandbox_of(&spec("mkdir -p /app"), &limits).await;
         sh(&*sandbox, "ls /sys/class/net").await
     };
-    assert_eq!(interfaces(Network::Off, "off").await.trim(), "lo");
-    assert!(interfaces(Network::Public, "public").await.contains("eth0"));
+    assert_eq!(interfaces(Network::Off).await.trim(), "lo");
+    assert!(interfaces(Network::Public).await.contains("eth0"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -48,14 +48,19 @@ impl Stage {
 }
 
 pub fn limits() -> Limits {
-    Limits { memory_mb: Some(2048), processes_max: Some(200), disk_mb: Some(500), cpus: None }
+    Limits {
+        memory_mb: Some(2048),
+        processes_max: Some(200),
+        disk_mb: Some(500),
+        cpus: None,
+        network: Network::Off,
+    }
 }
 
 pub fn spec(setup: &str) -> BaseSpec {
     BaseSpec {
         digest: Hash::new(blake3::hash(setup.as_bytes()).to_hex().as_str()),
         image: Image::Dockerfile(dockerfile("").into_bytes()),
-        network: Network::Off,
         environment: vec![file("setup.sh", setup, 0o755)],
         workdir: "/app".to_owned(),
         env: BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]),

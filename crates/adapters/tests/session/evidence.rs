@@ -55,11 +55,16 @@ async fn gathered(turns: &[&str], since: &[u32]) -> (Recorded, BTreeMap<Turn, Ve
 
 async fn sandbox(clock: Arc<dyn Clock>) -> Box<dyn Sandbox> {
     let sandboxes = SimulatedSandboxes::new(clock, FaultPlan::default());
-    let limits = Limits { memory_mb: None, processes_max: None, disk_mb: None, cpus: None };
+    let limits = Limits {
+        memory_mb: None,
+        processes_max: None,
+        disk_mb: None,
+        cpus: None,
+        network: Network::Off,
+    };
     let spec = BaseSpec {
         digest: Hash::new("base"),
         image: Image::None,
-        network: Network::Off,
         environment: vec![file("setup.sh", "write /app/old first line\nappend /app/old second\n")],
         workdir: "/app".to_owned(),
         env: BTreeMap::new(),

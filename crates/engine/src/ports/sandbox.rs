@@ -83,6 +83,8 @@ pub struct Limits {
     pub disk_mb: Option<u64>,
     /// Processors; fractions allowed.
     pub cpus: Option<f64>,
+    /// What of the network is reached.
+    pub network: Network,
 }
 
 /// One file, directory or link to be placed in a sandbox.
@@ -119,8 +121,6 @@ pub struct BaseSpec {
     /// The task's `environment/` without the Dockerfile: without an image placed at `/environment` while `setup.sh`
     /// runs, with a Dockerfile its build context, with a named image placed in the working directory.
     pub environment: Vec<FileEntry>,
-    /// What of the network the sandboxes reach.
-    pub network: Network,
     /// Absolute working directory inside; made if the setup does not.
     pub workdir: String,
     /// Environment variables of the setup and of every later command.
@@ -277,7 +277,7 @@ pub trait Sandboxes: Send + Sync {
     /// Makes a base, or finds the one already made from the same digest.
     async fn materialise(&self, spec: &BaseSpec) -> Result<Base, SandboxFault>;
 
-    /// A new sandbox on a base. Network is off; processes are recorded if `record` says so.
+    /// A new sandbox on a base. Processes are recorded if `record` says so.
     async fn provision(
         &self,
         base: &Base,
@@ -339,7 +339,7 @@ pub trait Sandbox: Send + Sync {
     async fn capture(&self, turn: domain::ids::Turn) -> Result<Capture, SandboxFault>;
 
     /// A throw-away sandbox that sees this one's state as it is now; only while frozen, ended before the thaw.
-    /// With network off, without process log, with its own limits.
+    /// Without process log, with its own limits.
     async fn fork(&self, limits: &Limits) -> Result<Box<dyn Sandbox>, SandboxFault>;
 
     /// A new sandbox on the pristine base with this one's changes below `paths` laid over it (deletions too).

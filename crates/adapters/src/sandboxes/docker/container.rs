@@ -217,7 +217,7 @@ fn body(engine: &Engine, wanted: &Wanted<'_>) -> ContainerCreateBody {
     }
     let memory = limits.memory_mb.and_then(|mb| i64::try_from(mb << 20).ok());
     let cpus = limits.cpus.map(|cpus| cpus.min(wanted.cpus_max));
-    let network = match root.network {
+    let network = match limits.network {
         Network::Off => "none",
         Network::Public => "bridge",
     };

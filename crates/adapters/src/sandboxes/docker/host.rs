@@ -276,7 +276,13 @@ fn is_alike(before: &Looked, now: &Looked) -> bool {
 }
 
 pub(super) fn no_limits() -> Limits {
-    Limits { memory_mb: None, processes_max: None, disk_mb: None, cpus: None }
+    Limits {
+        memory_mb: None,
+        processes_max: None,
+        disk_mb: None,
+        cpus: None,
+        network: Network::Off,
+    }
 }
 
 impl Root {
@@ -292,7 +298,6 @@ impl Root {
             entrypoint: None,
             volumes: Vec::new(),
             from: None,
-            network: Network::Off,
         }
     }
 }

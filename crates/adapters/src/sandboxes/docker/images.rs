@@ -16,7 +16,7 @@ use bollard::{
         RemoveContainerOptions, UploadToContainerOptionsBuilder,
     },
 };
-use engine::ports::sandbox::{BaseSpec, FileEntry, FileNode, Image, Network, SandboxFault};
+use engine::ports::sandbox::{BaseSpec, FileEntry, FileNode, Image, SandboxFault};
 use futures_util::{StreamExt, TryStreamExt};
 
 use super::engine::{Engine, LABEL_BASE, fault, is_absent, is_host_limit};
@@ -51,8 +51,6 @@ pub(super) struct Root {
     pub(super) volumes: Vec<String>,
     /// The image that the last stage of the Dockerfile begins with, if it is known.
     pub(super) from: Option<String>,
-    /// What of the network is reached.
-    pub(super) network: Network,
 }
 
 /// Makes the image of a base, or finds the one that was made of the same.
@@ -115,7 +113,6 @@ fn root(spec: &BaseSpec, found: ImageInspect, from: Option<String>) -> Root {
         entrypoint: config.entrypoint.filter(|words| !words.is_empty()),
         volumes: config.volumes.unwrap_or_default(),
         from,
-        network: spec.network,
     }
 }
 

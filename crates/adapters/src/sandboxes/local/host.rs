@@ -11,7 +11,7 @@ use std::{
 use domain::evidence::Channel;
 use engine::ports::sandbox::{
     Base, BaseSpec, Capabilities, CommandSpec, Ended, FileEntry, FileNode, LimitKind, Limits,
-    Recording, Sandbox, SandboxFault, SandboxKind, Sandboxes,
+    Network, Recording, Sandbox, SandboxFault, SandboxKind, Sandboxes,
 };
 use tokio::{sync::OnceCell, task::spawn_blocking};
 
@@ -200,7 +200,13 @@ fn setup_command(script: &FileEntry, timeout: Duration) -> CommandSpec {
 }
 
 fn no_limits() -> Limits {
-    Limits { memory_mb: None, processes_max: None, disk_mb: None, cpus: None }
+    Limits {
+        memory_mb: None,
+        processes_max: None,
+        disk_mb: None,
+        cpus: None,
+        network: Network::Off,
+    }
 }
 
 async fn run_true(sandbox: &LocalSandbox) -> Result<(), SandboxFault> {
@@ -291,11 +297,17 @@ impl Maker {
         limits: &Limits,
         record: Recording,
     ) -> Result<Result<LocalSandbox, Refusal>, SandboxFault> {
+        if limits.network != Network::Off {
+            return Err(SandboxFault::Unsupported(
+                "the local sandbox has no network, and the task asks for one: run it with --sandbox docker".to_owned(),
+            ));
+        }
         let limits = Limits {
             memory_mb: limits.memory_mb.or(Some(MEMORY_MB)),
             processes_max: limits.processes_max.or(Some(PROCESSES_MAX)),
             disk_mb: limits.disk_mb.or(Some(DISK_MB)),
             cpus: limits.cpus,
+            network: limits.network,
         };
         let cgroup = Cgroup::make(&self.hierarchy, layers.session.name(), &limits)
             .map_err(|error| host_fault("control group", &error))?;
