@@ -71,6 +71,8 @@ pub enum Ending {
     Crash,
     /// A limit of the sandbox was breached.
     ResourceLimit,
+    /// A step of the task fell short of what the next one needs.
+    StepUnmet,
     /// Turns are used up.
     TurnCap,
     /// Agent time is used up.
@@ -210,7 +212,7 @@ struct FlagRow {
 
 impl Ending {
     /// All endings in the order of the protocol.
-    pub const ALL: [Ending; 23] = [
+    pub const ALL: [Ending; 24] = [
         Ending::Accepted,
         Ending::AcceptedWithReservations,
         Ending::Silent,
@@ -234,6 +236,7 @@ impl Ending {
         Ending::ControllerBug,
         Ending::Lost,
         Ending::OperatorAbort,
+        Ending::StepUnmet,
     ];
 
     /// The name that stands in logs and reports.
@@ -283,6 +286,7 @@ impl Ending {
             Ending::ModelRefusal => ("model_refusal", Agent, Grade, None),
             Ending::Crash => ("crash", Agent, Grade, None),
             Ending::ResourceLimit => ("resource_limit", Agent, Grade, None),
+            Ending::StepUnmet => ("step_unmet", Agent, Grade, None),
             Ending::TurnCap => ("turn_cap", Agent, GradeOverBudget, None),
             Ending::AgentTime => ("agent_time", Agent, GradeOverBudget, None),
             Ending::AgentTokens => ("agent_tokens", Agent, GradeOverBudget, None),

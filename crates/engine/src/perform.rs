@@ -1,6 +1,9 @@
 //! Carries out one command and brings back its answer; what is seen meanwhile goes to the driver ([`Stage`]).
 
+mod steps;
+
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc, Mutex as StdMutex, OnceLock,
         atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
@@ -11,7 +14,7 @@ use std::{
 use domain::{
     acceptance::Look,
     controller::{DialogueLine, Grant, Voice},
-    evidence::Channel,
+    evidence::{Channel, ManifestEntry},
     fault::{Ending, Flag},
     ids::Turn,
     release::VerifyMode,
@@ -20,7 +23,7 @@ use domain::{
 use tokio::sync::{Mutex, Notify, mpsc::UnboundedSender};
 
 use crate::{
-    completion::verifier_tools,
+    completion::Verified,
     evidence::{CapturedTurn, Gathered},
     ports::{
         agent::{Brief, Conversation, Observer},
@@ -75,6 +78,8 @@ pub struct Stage {
     interrupt: StdMutex<Arc<Notify>>,
     is_frozen: AtomicBool,
     turn: AtomicU32,
+    /// What steps of the task brought along, as it was then.
+    brought: Mutex<BTreeMap<String, ManifestEntry>>,
     /// How much was said when the transcript was cut last.
     said: AtomicUsize,
 }
@@ -97,6 +102,7 @@ impl Stage {
             interrupt: StdMutex::new(Arc::new(Notify::new())),
             is_frozen: AtomicBool::new(false),
             turn: AtomicU32::new(0),
+            brought: Mutex::new(BTreeMap::new()),
             said: AtomicUsize::new(0),
         }
     }
@@ -188,6 +194,8 @@ impl Stage {
             // Without a model the rules have the last word.
             Command::Interpret { .. } => Ok(Answer::Interpreted { topics: Vec::new() }),
             Command::Check { look, checks } => self.check(look, &checks, context).await,
+            Command::VerifyStep { turn, .. } => self.verify_step(turn).await,
+            Command::PlaceStep { turn, .. } => self.place_step(turn).await,
             Command::Seal => self.seal().await,
             Command::VerifyCompletion => self.verify_completion().await,
             Command::End(_) => {
@@ -365,16 +373,14 @@ impl Stage {
         if rule.verify == VerifyMode::Fresh {
             sandbox.end().await?;
         }
-        let whole_root = rule.verify == VerifyMode::Live || rule.paths.iter().any(|p| p == "/");
-        let verifier_tools_changed =
-            if whole_root { verifier_tools(&capture.manifest) } else { Vec::new() };
+        let verifier_tools_changed = self.tools_changed(&capture.manifest).await;
         Ok(Answer::Sealed { digest, verifier_tools_changed })
     }
 
     async fn verify_completion(&self) -> Result<Answer, Stop> {
         let sandbox = self.sandbox()?;
         let rule = &self.setup.scenario.completion;
-        let verifier = &self.setup.verifier;
+        let verifier = self.verifier_at_seal();
         let began_ms = self.ports.clock.now_ms();
         let (verified, survivors) = match rule.verify {
             VerifyMode::Fresh => {
@@ -391,11 +397,20 @@ impl Stage {
                 (verified, survivors)
             }
         };
-        let output = seal::verifier_output(&verified.finished, &survivors);
+        Ok(Answer::CompletionVerified(self.report(verified, &survivors, began_ms)?))
+    }
+
+    /// What a verifier left, its output kept.
+    fn report(
+        &self,
+        verified: Verified,
+        survivors: &[String],
+        began_ms: u64,
+    ) -> Result<CompletionReport, RecordError> {
+        let output = seal::verifier_output(&verified.finished, survivors);
         let output = self.ports.record.put(Blob::Bytes(&output))?;
         let took_ms = self.ports.clock.now_ms().saturating_sub(began_ms);
-        let outcome = verified.outcome;
-        Ok(Answer::CompletionVerified(CompletionReport { outcome, took_ms, output: Some(output) }))
+        Ok(CompletionReport { outcome: verified.outcome, took_ms, output: Some(output) })
     }
 
     /// Nothing of the session goes on after this, whatever its parts say to it.

@@ -1,6 +1,6 @@
 //! What one session is made of: [`Setup`], decided before it starts, and [`SessionPorts`], by which it acts.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use domain::session::Scenario;
 
@@ -30,8 +30,21 @@ pub struct Setup {
     pub limits: Limits,
     /// The native verifier.
     pub verifier: Arc<Verifier>,
+    /// What each step of a task that has several brings along, in order.
+    pub steps: Arc<[StepParts]>,
     /// The pair's `checks/` folder, paths relative to it.
     pub check_files: Arc<[FileEntry]>,
+}
+
+/// What a step of a task brings along.
+#[derive(Clone, Debug)]
+pub struct StepParts {
+    /// Its verifier.
+    pub verifier: Verifier,
+    /// What is put into the working directory before it.
+    pub files: Vec<FileEntry>,
+    /// Time limit of the `setup.sh` among them.
+    pub setup_timeout: Duration,
 }
 
 /// By what a session acts.

@@ -34,12 +34,12 @@ use engine::{
     },
     regrade::{Past, regrade},
     run::{Assignment, Outfitter, RunOutcome, run},
-    setup::{SessionPorts, Setup},
+    setup::{SessionPorts, Setup, StepParts},
 };
 use report::live::Live;
 use store::{
     reader::{AttemptFound, RunReader},
-    release_files::{LoadedRelease, TreeFile, read_script},
+    release_files::{LoadedRelease, StepFiles, TaskFiles, TreeFile, read_script},
     run::AttemptHead,
     utc,
     writer::RunWriter,
@@ -284,19 +284,40 @@ pub fn setup(
     let (pair, task) = pair_and_task(release, &spec.pair).ok_or_else(lost)?;
     let files = release.tasks.get(&task.id);
     let checks = release.pairs.get(&pair.id).map_or(&[][..], |files| &files.checks);
+    let verifier = Verifier {
+        tests: files.map_or_else(Vec::new, |files| entries(&files.tests)),
+        env: options::resolve(&task.verifier.env)?,
+        timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
+        workdir: task.environment.workdir.clone(),
+    };
     Ok(Setup {
         key: SessionKey { pair: pair.id.clone(), repeat: spec.repeat, attempt },
         base: bases.get(&pair.id).cloned().ok_or_else(lost)?,
         limits: task_limits(task),
-        verifier: Arc::new(Verifier {
-            tests: files.map_or_else(Vec::new, |files| entries(&files.tests)),
-            env: options::resolve(&task.verifier.env)?,
-            timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
-            workdir: task.environment.workdir.clone(),
-        }),
+        steps: step_parts(task, files, &verifier)?,
+        verifier: Arc::new(verifier),
         check_files: entries(checks).into(),
         scenario: Arc::new(scenario),
     })
+}
+
+/// What each step of the task brings along; nothing where its folder was not read.
+fn step_parts(
+    task: &Task,
+    files: Option<&TaskFiles>,
+    verifier: &Verifier,
+) -> Result<Arc<[StepParts]>, Failure> {
+    let none = StepFiles::default();
+    let parts = task.steps.iter().enumerate().map(|(at, step)| {
+        let own = files.and_then(|files| files.steps.get(at)).unwrap_or(&none);
+        let env = options::resolve(&step.verifier_env)?;
+        Ok(StepParts {
+            verifier: verifier.of_step(step.verifier_timeout_sec, env, entries(&own.tests)),
+            files: entries(&own.workdir),
+            setup_timeout: Duration::from_secs_f64(task.environment.build_timeout_sec),
+        })
+    });
+    parts.collect()
 }
 
 /// Ports of a grading that nobody watches.

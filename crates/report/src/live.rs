@@ -114,6 +114,8 @@ fn describe(command: &Command) -> String {
             format!("turn {turn}: checking")
         }
         Command::Check { .. } => "checking the seal".to_owned(),
+        Command::VerifyStep { step, .. } => format!("step {step}: running the native verifier"),
+        Command::PlaceStep { step, .. } => format!("step {step}: placing its files"),
         Command::Seal => "sealing".to_owned(),
         Command::VerifyCompletion => "running the native verifier".to_owned(),
         Command::End(_) => "ending".to_owned(),

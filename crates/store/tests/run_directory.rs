@@ -517,6 +517,10 @@ fn what_is_derived_can_be_deleted_and_made_again() {
         ending: Ending::Accepted,
         flags: vec![(domain::fault::Flag::Lost, "why".into())],
         completion: Some(domain::session::CompletionOutcome::NoReward),
+        steps: vec![domain::result::StepResult {
+            step: domain::ids::StepId::new("one"),
+            outcome: Some(domain::session::CompletionOutcome::TimedOut),
+        }],
         completed: Some(false),
         personalized: None,
         within_budget: true,

@@ -192,6 +192,7 @@ async fn one(
             timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
             workdir: task.environment.workdir.clone(),
         }),
+        steps: Arc::default(),
         check_files: Arc::from(Vec::<FileEntry>::new()),
     };
     let ports = SessionPorts {

@@ -179,6 +179,7 @@ async fn simulated(seed: u64) -> Simulated {
             timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
             workdir: task.environment.workdir.clone(),
         }),
+        steps: Arc::default(),
         check_files: Arc::from(Vec::<FileEntry>::new()),
     };
     let canceller = Canceller::default();

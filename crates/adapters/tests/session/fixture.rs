@@ -29,7 +29,7 @@ use engine::{
         sandbox::{FileEntry, FileNode, Sandboxes},
         watch::{SessionKey, Unwatched},
     },
-    setup::{SessionPorts, Setup},
+    setup::{SessionPorts, Setup, StepParts},
 };
 use store::release_files::{LoadedRelease, TreeFile, open_release};
 
@@ -39,6 +39,7 @@ pub struct Staged {
     pub release: LoadedRelease,
     pub scenario: Scenario,
     pub verifier: Verifier,
+    pub steps: Vec<StepParts>,
     pub agent: ScriptedAgent,
     pub check_files: Vec<FileEntry>,
 }
@@ -67,7 +68,13 @@ impl Staged {
             jobs: 1,
         };
         let limits = limits(typed, task, &side);
-        let spec = SessionSpec { pair: pair.clone(), repeat: Repeat(1), draw: 7, limits };
+        let spec = SessionSpec {
+            pair: pair.clone(),
+            repeat: Repeat(1),
+            draw: 7,
+            limits,
+            steps_agent_ms: Vec::new(),
+        };
         let channels: ChannelSet =
             Channel::ALL.into_iter().filter(|channel| *channel != Channel::Network).collect();
         let scenario =
@@ -87,7 +94,7 @@ impl Staged {
         let oracle = release.pairs[&pair].oracle.clone().expect("a bundled pair has an oracle");
         let agent = ScriptedAgent::of_pair("oracle", oracle, solution);
         let check_files = entries(&release.pairs[&pair].checks);
-        Self { pair, scenario, verifier, agent, check_files, release }
+        Self { pair, scenario, verifier, steps: Vec::new(), agent, check_files, release }
     }
 
     /// The reference solution of its task.
@@ -127,6 +134,7 @@ impl Staged {
             base: bases.remove(&digest).expect("it was asked for"),
             limits: task_limits(task),
             verifier: Arc::new(self.verifier),
+            steps: self.steps.into(),
             check_files: self.check_files.into(),
         };
         let ports = SessionPorts {

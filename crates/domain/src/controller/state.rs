@@ -114,6 +114,11 @@ impl Controller {
         turn::opening(scenario, self)
     }
 
+    /// The plan of the message that asks for the next step of a task.
+    pub(crate) fn next_step(&self, scenario: &Scenario, statement: String) -> TurnPlan {
+        turn::next_step(scenario, self, statement)
+    }
+
     /// What the user does after the last ended turn.
     pub fn decide(&self, scenario: &Scenario) -> Decision {
         turn::decide(scenario, self)

@@ -1,7 +1,7 @@
 //! What the user does after a turn, step by step ([`decide`]): idle, answers, permissions,
 //! hand-off, violations.
 
-use alloc::{vec, vec::Vec};
+use alloc::{string::String, vec, vec::Vec};
 
 use super::{
     Controller, OverBudget, SpeechAct, TurnKind, TurnPlan, TurnRecord,
@@ -38,6 +38,14 @@ pub(super) fn opening(scenario: &Scenario, state: &Controller) -> TurnPlan {
     }];
     draft.push_tellings(&mut acts);
     draft.plan_of(acts)
+}
+
+/// The plan of a message that asks for a step after the first: framed as an addition, fenced as the
+/// opening is.
+pub(super) fn next_step(scenario: &Scenario, state: &Controller, statement: String) -> TurnPlan {
+    let draft = Draft::new(scenario, state);
+    let say = draft.pick(&scenario.persona.utterances.tell, 0);
+    draft.plan_of(vec![SpeechAct::Open { say, statement }])
 }
 
 /// Decides after the last ended turn. Endings that need no words have precedence over everything.

@@ -27,11 +27,11 @@ pub struct TurnPlan {
 /// passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpeechAct {
-    /// The first message: frame and the statement verbatim in a fence.
+    /// The first message, and that of each later step: frame and the statement verbatim in a fence.
     Open {
         /// Words before the statement.
         say: String,
-        /// The native task statement.
+        /// The native task statement, or the step's.
         statement: String,
     },
     /// Gives a permission.

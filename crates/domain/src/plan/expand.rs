@@ -13,7 +13,7 @@ use crate::{
     acceptance::glob::Glob,
     evidence::{Channel, ChannelSet},
     ids::{CheckId, PairId, Repeat, RequirementId, TaskId},
-    release::{Expr, Pair, Release, Requirement, Task},
+    release::{Expr, Pair, Release, Requirement, Step, StepPlaced, Task},
     seed::Seed,
 };
 
@@ -63,6 +63,14 @@ pub enum PlanError {
 /// Why a pair cannot run with the sandbox and the driver that were asked for.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Unsuited {
+    /// Its task has steps, which only the arm without persona asks for.
+    #[error(
+        "pair {pair} has a task with steps, which only the arm `{}` runs", Arm::NoPersona.name()
+    )]
+    Steps {
+        /// The pair.
+        pair: PairId,
+    },
     /// The pair does not list the sandbox.
     #[error("pair {pair} does not run in the sandbox {sandbox}")]
     Sandbox {
@@ -102,7 +110,13 @@ pub fn expand(release: &Release, request: &PlanRequest) -> Result<Plan, PlanErro
         return Err(PlanError::Zero("the budget multiplier"));
     }
     let pairs = chosen(release, request)?;
-    let unsuited: Vec<Unsuited> = pairs.iter().flat_map(|pair| unsuited(pair, request)).collect();
+    let unsuited: Vec<Unsuited> = pairs
+        .iter()
+        .flat_map(|pair| {
+            let task = release.tasks.get(&pair.task);
+            unsuited(pair, task, request)
+        })
+        .collect();
     if !unsuited.is_empty() {
         return Err(PlanError::Unsuited(unsuited));
     }
@@ -113,12 +127,14 @@ pub fn expand(release: &Release, request: &PlanRequest) -> Result<Plan, PlanErro
             .get(&pair.task)
             .ok_or_else(|| PlanError::NoTask { pair: pair.id.clone(), task: pair.task.clone() })?;
         let limits = limits(pair, task, &request.side);
+        let steps_agent_ms = steps_agent_ms(task, &request.side);
         let seed = Seed::root(request.seed).child("session").child(pair.id.as_str());
         specs.extend((1..=request.repeats).map(|repeat| SessionSpec {
             pair: pair.id.clone(),
             repeat: Repeat(repeat),
             draw: seed.index(u64::from(repeat)).draw(),
             limits,
+            steps_agent_ms: steps_agent_ms.clone(),
         }));
     }
     let excluded = pairs
@@ -149,29 +165,36 @@ pub fn limits(pair: &Pair, task: &Task, side: &BenchmarkSide) -> SessionLimits {
     let agent_time_sec = match (side.interaction_limit_sec, pair.budget.agent_time_sec) {
         (Some(limit), _) => limit as f64,
         (None, Some(declared)) => declared,
-        (None, None) => {
-            task.agent.timeout_sec.unwrap_or(DEFAULT_AGENT_TIME_SEC)
-                * (1.0 + 0.2 * f64::from(requirements))
-        }
+        (None, None) => native_agent_time_sec(task) * (1.0 + 0.2 * f64::from(requirements)),
     };
     let agent_time_ms = milliseconds(agent_time_sec).saturating_mul(multiplier);
     SessionLimits {
-        turns_max: turns_max(pair),
+        turns_max: turns_max(pair, task),
         agent_time_ms,
-        wall_time_ms: agent_time_ms.saturating_add(WALL_MARGIN_MS),
+        wall_time_ms: agent_time_ms
+            .saturating_add(WALL_MARGIN_MS)
+            .saturating_add(milliseconds(between_steps_sec(task))),
         tokens_max: pair.budget.tokens.map(|tokens| tokens.saturating_mul(multiplier)),
         cost_microusd_max: pair.budget.cost_microusd.map(|cost| cost.saturating_mul(multiplier)),
         preparation_ms: PREPARATION_MS,
-        verification_ms: milliseconds(task.verifier.timeout_sec)
+        verification_ms: milliseconds(verifier_timeout_sec(task))
             .saturating_add(VERIFICATION_MARGIN_MS)
             .max(VERIFICATION_LEAST_MS),
     }
 }
 
-/// Turns of a pair: declared, or 4 + 2 × requirements.
-pub(crate) fn turns_max(pair: &Pair) -> u32 {
-    let requirements = u32::try_from(pair.requirements.len()).unwrap_or(u32::MAX);
-    pair.budget.turns.unwrap_or_else(|| requirements.saturating_mul(2).saturating_add(4))
+/// Agent time of each step of a task that has several, multiplied; none if it has none.
+pub fn steps_agent_ms(task: &Task, side: &BenchmarkSide) -> Vec<u64> {
+    let multiplier = u64::from(side.budget_multiplier);
+    let times = task.steps.iter().map(|step| step_agent_time_sec(task, step));
+    times.map(|seconds| milliseconds(seconds).saturating_mul(multiplier)).collect()
+}
+
+/// Turns of a pair: declared, or 4 + 2 × requirements, and enough for every step of its task.
+pub(crate) fn turns_max(pair: &Pair, task: &Task) -> u32 {
+    let count = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
+    let by_requirements = count(pair.requirements.len()).saturating_mul(2).saturating_add(4);
+    pair.budget.turns.unwrap_or_else(|| by_requirements.max(count(task.steps.len())))
 }
 
 /// Requirements that keep the pair out of the opening arm: their acceptance refers to the telling
@@ -189,6 +212,41 @@ const WALL_MARGIN_MS: u64 = 3_600_000;
 const PREPARATION_MS: u64 = 7_200_000;
 const VERIFICATION_MARGIN_MS: u64 = 600_000;
 const VERIFICATION_LEAST_MS: u64 = 900_000;
+
+/// The task's own limit, or those of all its steps together.
+fn native_agent_time_sec(task: &Task) -> f64 {
+    if task.steps.is_empty() {
+        task.agent.timeout_sec.unwrap_or(DEFAULT_AGENT_TIME_SEC)
+    } else {
+        task.steps.iter().map(|step| step_agent_time_sec(task, step)).sum()
+    }
+}
+
+fn step_agent_time_sec(task: &Task, step: &Step) -> f64 {
+    step.agent_timeout_sec.or(task.agent.timeout_sec).unwrap_or(DEFAULT_AGENT_TIME_SEC)
+}
+
+/// What verifying all steps but the last and setting up those that need it may take.
+fn between_steps_sec(task: &Task) -> f64 {
+    let between = task.steps.iter().zip(task.steps.iter().skip(1));
+    let seconds = between.map(|(ended, next)| {
+        let setup = match next.placed {
+            StepPlaced::FilesAndSetup => task.environment.build_timeout_sec,
+            StepPlaced::Files | StepPlaced::Nothing => 0.0,
+        };
+        setup + ended.verifier_timeout_sec.unwrap_or(task.verifier.timeout_sec)
+    });
+    seconds.sum()
+}
+
+/// Any step can be the one that is verified on the seal.
+fn verifier_timeout_sec(task: &Task) -> f64 {
+    let steps = task.steps.iter();
+    steps
+        .map(|step| step.verifier_timeout_sec.unwrap_or(task.verifier.timeout_sec))
+        .reduce(f64::max)
+        .unwrap_or(task.verifier.timeout_sec)
+}
 
 fn chosen<'a>(release: &'a Release, request: &PlanRequest) -> Result<Vec<&'a Pair>, PlanError> {
     let limit = request.limit.map_or(usize::MAX, |limit| limit as usize);
@@ -212,8 +270,12 @@ fn chosen<'a>(release: &'a Release, request: &PlanRequest) -> Result<Vec<&'a Pai
     Ok(chosen)
 }
 
-fn unsuited(pair: &Pair, request: &PlanRequest) -> Vec<Unsuited> {
+fn unsuited(pair: &Pair, task: Option<&Task>, request: &PlanRequest) -> Vec<Unsuited> {
     let mut found = Vec::new();
+    let has_steps = task.is_some_and(|task| !task.steps.is_empty());
+    if has_steps && request.arm != Arm::NoPersona {
+        found.push(Unsuited::Steps { pair: pair.id.clone() });
+    }
     let sandboxes = &pair.environment.sandboxes;
     if !sandboxes.is_empty() && !sandboxes.contains(&request.side.sandbox) {
         found.push(Unsuited::Sandbox {

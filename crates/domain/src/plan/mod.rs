@@ -6,7 +6,9 @@ mod remaining;
 mod spec;
 
 pub(crate) use expand::turns_max;
-pub use expand::{PlanError, PlanRequest, Unsuited, excluded_from_opening, expand, limits};
+pub use expand::{
+    PlanError, PlanRequest, Unsuited, excluded_from_opening, expand, limits, steps_agent_ms,
+};
 pub use remaining::{AttemptRecord, AttemptState, Work, WorkKind, remaining, scored};
 pub use spec::{
     Arm, BenchmarkSide, Configuration, PROTOCOL, Plan, SessionLimits, SessionSpec, UserKind,

@@ -138,6 +138,8 @@ pub struct SessionSpec {
     pub draw: u64,
     /// Budgets and watchdogs, multiplied and resolved.
     pub limits: SessionLimits,
+    /// Agent time of each step of a task that has several, multiplied.
+    pub steps_agent_ms: Vec<u64>,
 }
 
 /// Numbers that end a session.
@@ -147,7 +149,8 @@ pub struct SessionLimits {
     pub turns_max: u32,
     /// Agent time of the whole session.
     pub agent_time_ms: u64,
-    /// Wall time of the interaction: agent time + 3,600 s.
+    /// Wall time of the interaction: agent time + 3,600 s, and what verifying and placing steps
+    /// may take.
     pub wall_time_ms: u64,
     /// Tokens.
     pub tokens_max: Option<u64>,

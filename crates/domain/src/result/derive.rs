@@ -7,7 +7,9 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{Class, Load, RequirementResult, SessionResult, session_result::mandatory_undecided};
+use super::{
+    Class, Load, RequirementResult, SessionResult, StepResult, session_result::mandatory_undecided,
+};
 use crate::{
     evidence::Missing,
     fault::{Effect, Ending, Flag, Owner},
@@ -38,8 +40,11 @@ pub struct SessionFacts {
     pub ending: Ending,
     /// Flags that were seen, with a word on each.
     pub flags: Vec<(Flag, String)>,
-    /// What the native verifier left; none if it did not run to its end.
+    /// What the native verifier left; of a task that has steps, what their rewards come to. None if
+    /// it did not run to its end.
     pub completion: Option<CompletionOutcome>,
+    /// Each step of a task that has several, in order.
+    pub steps: Vec<StepResult>,
     /// When the task counts as completed.
     pub rule: CompletionRule,
     /// Each requirement; its outcome is derived anew.
@@ -80,6 +85,7 @@ impl SessionFacts {
             ending: self.ending,
             flags,
             completion: self.completion,
+            steps: self.steps,
             completed,
             personalized,
             within_budget,

@@ -2,11 +2,13 @@
 
 use alloc::{collections::BTreeSet, format, string::String, sync::Arc, vec::Vec};
 
-use super::{RequirementResult, SessionFacts, SessionResult};
+use super::{RequirementResult, SessionFacts, SessionResult, StepResult, completion_of_steps};
 use crate::{
     fault::{Ending, Flag},
     ids::Attempt,
-    session::{Answer, Command, Entry, Event, Observation, Phase, Scenario, Session},
+    session::{
+        Answer, Command, CompletionOutcome, Entry, Event, Observation, Phase, Scenario, Session,
+    },
     verdict::Outcome,
 };
 
@@ -86,11 +88,35 @@ fn facts(session: &Session, attempt: Attempt) -> SessionFacts {
         has_persona: scenario.arm.has_persona(),
         ending: ending(session),
         flags: session.flags().to_vec(),
-        completion: session.completion().map(|report| report.outcome.clone()),
+        completion: completion(session),
+        steps: steps(session),
         rule: scenario.completion.clone(),
         requirements: requirements(session),
         load: session.load(),
     }
+}
+
+/// Of a task that has steps it is known once the last step reached was verified.
+pub fn completion(session: &Session) -> Option<CompletionOutcome> {
+    let last = session.completion()?;
+    let scenario = session.scenario();
+    if scenario.steps.is_empty() {
+        return Some(last.outcome.clone());
+    }
+    let reports = session.step_reports();
+    let outcomes: Vec<_> =
+        reports.iter().map(|report| report.as_ref().map(|report| &report.outcome)).collect();
+    Some(completion_of_steps(scenario.reward_strategy, &outcomes))
+}
+
+/// Each step of the session's task with what its verifier left.
+pub fn steps(session: &Session) -> Vec<StepResult> {
+    let steps = session.scenario().steps.iter().zip(session.step_reports());
+    let result = steps.map(|(step, report)| StepResult {
+        step: step.name.clone(),
+        outcome: report.map(|report| report.outcome.clone()),
+    });
+    result.collect()
 }
 
 /// The decision to end is the end entry, whether or not everything was closed after it.

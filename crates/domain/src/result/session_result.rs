@@ -5,7 +5,7 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     fault::{Ending, Flag, Owner, Remedy, Weight},
-    ids::{Attempt, FamilyId, PairId, PersonaId, Repeat, RequirementId, SuiteId, Turn},
+    ids::{Attempt, FamilyId, PairId, PersonaId, Repeat, RequirementId, StepId, SuiteId, Turn},
     release::Area,
     session::CompletionOutcome,
     verdict::{Outcome, Verdict},
@@ -30,8 +30,11 @@ pub struct SessionResult {
     pub ending: Ending,
     /// Flags with a word on each, in order of their table.
     pub flags: Vec<(Flag, String)>,
-    /// What the native verifier left; none if it did not run.
+    /// What the native verifier left; of a task that has steps, what their rewards come to. None if
+    /// it did not run.
     pub completion: Option<CompletionOutcome>,
+    /// Each step of a task that has several, in order.
+    pub steps: Vec<StepResult>,
     /// Whether the task counts as completed; none if ungraded.
     pub completed: Option<bool>,
     /// Whether every mandatory requirement passed; none if ungraded or the arm has no persona.
@@ -86,6 +89,15 @@ pub(super) fn mandatory_undecided(requirements: &[RequirementResult]) -> bool {
         && mandatory.all(|requirement| {
             requirement.outcome == Outcome::Passed || is_open(requirement.outcome)
         })
+}
+
+/// What became of one step of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepResult {
+    /// Which.
+    pub step: StepId,
+    /// What its verifier left; none if it was not reached or could not be verified.
+    pub outcome: Option<CompletionOutcome>,
 }
 
 /// What became of one requirement.

@@ -68,11 +68,27 @@ pub enum Answer {
         /// Readings in the order of the request.
         readings: Vec<(CheckId, Reading)>,
     },
+    /// To `VerifyStep`.
+    StepVerified {
+        /// What the verifier left.
+        report: CompletionReport,
+        /// Interpreter, loader, runner or test configuration that the agent left otherwise than
+        /// base and steps have them.
+        verifier_tools_changed: Vec<String>,
+    },
+    /// To `PlaceStep`.
+    StepPlaced {
+        /// Hash of the blob of the manifest that the next turn begins with.
+        manifest: Hash,
+        /// Paths that changed by it.
+        changed: u32,
+    },
     /// To `Seal`.
     Sealed {
         /// Digest of the sealed state.
         digest: Hash,
-        /// Interpreter, loader, runner or test configuration that differ from the base.
+        /// Interpreter, loader, runner or test configuration that differ from the base, and from
+        /// what steps brought along.
         verifier_tools_changed: Vec<String>,
     },
     /// To `VerifyCompletion`.

@@ -56,11 +56,14 @@ impl Session {
                 self.check_or_conclude();
             }
             Answer::Read { readings } => self.take_readings(readings),
+            Answer::StepVerified { report, verifier_tools_changed } => {
+                self.flag_tools(verifier_tools_changed);
+                self.take_step_report(report);
+            }
+            Answer::StepPlaced { .. } => self.ask_next_step(),
             Answer::Sealed { digest, verifier_tools_changed } => {
                 self.seal = Some(digest.clone());
-                if !verifier_tools_changed.is_empty() {
-                    self.flag(Flag::VerifierToolsChanged, &verifier_tools_changed.join(", "));
-                }
+                self.flag_tools(verifier_tools_changed);
                 self.check_seal();
             }
             Answer::CompletionVerified(report) => {
@@ -89,6 +92,8 @@ impl Session {
             | (Command::Freeze { .. }, Answer::Frozen)
             | (Command::Capture { .. }, Answer::Captured { .. })
             | (Command::Interpret { .. }, Answer::Interpreted { .. })
+            | (Command::VerifyStep { .. }, Answer::StepVerified { .. })
+            | (Command::PlaceStep { .. }, Answer::StepPlaced { .. })
             | (Command::Seal, Answer::Sealed { .. })
             | (Command::VerifyCompletion, Answer::CompletionVerified(_))
             | (Command::End(_), Answer::Closed) => true,
@@ -245,7 +250,7 @@ impl Session {
         match self.phase {
             Phase::CheckingSeal(ending) => {
                 self.controller.read_sealed(readings);
-                self.phase = Phase::Verifying(ending);
+                self.verify_seal(ending);
             }
             _ => self.conclude_turn(readings.to_vec()),
         }
@@ -253,11 +258,26 @@ impl Session {
 
     fn check_seal(&mut self) {
         let Some(ending) = self.phase.ending() else { return };
-        self.phase = if self.scenario.checks.is_empty() {
-            Phase::Verifying(ending)
+        if self.scenario.checks.is_empty() {
+            self.verify_seal(ending);
         } else {
-            Phase::CheckingSeal(ending)
+            self.phase = Phase::CheckingSeal(ending);
+        }
+    }
+
+    fn verify_seal(&mut self, ending: Ending) {
+        self.phase = if self.stands_verified() {
+            self.completion = self.step_reports.last().cloned();
+            Phase::Closing(ending)
+        } else {
+            Phase::Verifying(ending)
         };
+    }
+
+    fn flag_tools(&mut self, changed: &[String]) {
+        if !changed.is_empty() {
+            self.flag(Flag::VerifierToolsChanged, &changed.join(", "));
+        }
     }
 
     fn close(&mut self) {
@@ -307,6 +327,9 @@ impl Session {
                     Look::Turn(_) => self.conclude_turn(readings),
                     Look::Sealed => self.take_readings(&readings),
                 }
+            }
+            (Command::VerifyStep { .. } | Command::PlaceStep { .. }, None) => {
+                self.abandon(Ending::EnvironmentLost);
             }
             (Command::Seal | Command::VerifyCompletion, None) => self.close(),
             _ => {}

@@ -6,7 +6,7 @@ use crate::{
     acceptance::Look,
     controller::TurnPlan,
     fault::Ending,
-    ids::{CheckId, CommandId, RequestId, TopicId, Turn},
+    ids::{CheckId, CommandId, RequestId, StepId, TopicId, Turn},
     wording::Rejection,
 };
 
@@ -75,9 +75,23 @@ pub enum Command {
         /// Which checks.
         checks: Vec<CheckRequest>,
     },
+    /// Run the native verifier of a step on a copy of the state that its turn left.
+    VerifyStep {
+        /// The turn that ended.
+        turn: Turn,
+        /// Its step.
+        step: StepId,
+    },
+    /// Put a step's files into the working directory and run its setup; thaws the sandbox.
+    PlaceStep {
+        /// The turn that its message will open.
+        turn: Turn,
+        /// The step.
+        step: StepId,
+    },
     /// Prove every process dead and freeze the end state.
     Seal,
-    /// Run the native verifier on the seal.
+    /// Run the native verifier on the seal; of a task that has steps, that of the last one reached.
     VerifyCompletion,
     /// Close everything; the session is over.
     End(Ending),

@@ -44,6 +44,9 @@ pub struct Session {
     pub(super) flags: Vec<(Flag, String)>,
     pub(super) identity: Option<String>,
     pub(super) seal: Option<Hash>,
+    /// What the verifiers of steps left, in order of the steps; that of the last one reached stands
+    /// in `completion` if it ran on the seal.
+    pub(super) step_reports: Vec<CompletionReport>,
     pub(super) completion: Option<CompletionReport>,
 }
 
@@ -80,6 +83,7 @@ impl Session {
             flags: vec![],
             identity: None,
             seal: None,
+            step_reports: vec![],
             completion: None,
         }
     }
@@ -156,7 +160,7 @@ impl Session {
                     Turn(1) => format!("{}\n\n{text}", wording::SESSION_NOTE),
                     _ => text.clone(),
                 },
-                deadline_ms: self.limits().agent_time_ms.saturating_sub(self.used.agent_ms),
+                deadline_ms: self.deadline_ms(plan.turn),
             },
             Phase::Freezing => Command::Freeze { turn: self.turn },
             Phase::Capturing => Command::Capture { turn: self.turn },
@@ -166,6 +170,13 @@ impl Session {
             },
             Phase::Checking => {
                 Command::Check { look: Look::Turn(self.turn), checks: self.checks_due() }
+            }
+            Phase::VerifyingStep => {
+                Command::VerifyStep { turn: self.turn, step: self.step_id(self.turn) }
+            }
+            Phase::PlacingStep => {
+                let turn = self.turn.next();
+                Command::PlaceStep { turn, step: self.step_id(turn) }
             }
             Phase::Sealing(_) => Command::Seal,
             Phase::CheckingSeal(_) => {
@@ -202,6 +213,9 @@ impl Session {
         self.controller.end_turn(&self.scenario, ended);
         if let Some(ending) = self.progress.ending {
             return self.finish(ending);
+        }
+        if !self.scenario.steps.is_empty() {
+            return self.conclude_step();
         }
         match self.controller.decide(&self.scenario) {
             Decision::Say(plan) => self.word(plan),
@@ -297,6 +311,8 @@ impl Command {
             Command::Capture { .. } => "capture",
             Command::Interpret { .. } => "interpret",
             Command::Check { .. } => "check",
+            Command::VerifyStep { .. } => "verify_step",
+            Command::PlaceStep { .. } => "place_step",
             Command::Seal => "seal",
             Command::VerifyCompletion => "verify_completion",
             Command::End(_) => "end",
@@ -327,6 +343,8 @@ impl Answer {
             Answer::Captured { .. } => "captured",
             Answer::Interpreted { .. } => "interpreted",
             Answer::Read { .. } => "read",
+            Answer::StepVerified { .. } => "step_verified",
+            Answer::StepPlaced { .. } => "step_placed",
             Answer::Sealed { .. } => "sealed",
             Answer::CompletionVerified(_) => "completion_verified",
             Answer::Closed => "closed",

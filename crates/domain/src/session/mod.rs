@@ -12,6 +12,7 @@ mod phase;
 mod progress;
 mod replay;
 mod scenario;
+mod steps;
 mod view;
 
 pub use answer::{Answer, CompletionOutcome, CompletionReport, TurnStop, Wordsmith};

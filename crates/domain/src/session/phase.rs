@@ -36,6 +36,10 @@ pub enum Phase {
     Interpreting,
     /// The checks that are due at the turn are being read.
     Checking,
+    /// The native verifier of the step that ended runs on a copy.
+    VerifyingStep,
+    /// The next step's files are being placed.
+    PlacingStep,
     /// The end state is being frozen.
     Sealing(Ending),
     /// All checks are being read on the seal.

@@ -11,7 +11,8 @@ use crate::{
     plan::{Arm, SessionSpec, UserKind},
     release::{
         Check, CompletionRule, Condition, Fact, Latest, Pair, PermissionAnswer, PermissionTable,
-        Persona, Release, Requirement, Topic, merged_facts, merged_permissions, merged_topics,
+        Persona, Release, Requirement, RewardStrategy, Step, Topic, merged_facts,
+        merged_permissions, merged_topics,
     },
 };
 
@@ -37,8 +38,12 @@ pub struct Scenario {
     pub topics: Vec<Topic>,
     /// Facts with the pair's laid over the persona's.
     pub facts: Vec<Fact>,
-    /// The native task statement.
+    /// The native task statement; of a task that has steps, the first one's.
     pub statement: String,
+    /// Steps of a task that has several, in order; step n is asked for in turn n.
+    pub steps: Vec<Step>,
+    /// How their rewards make the task's.
+    pub reward_strategy: RewardStrategy,
     /// Absolute working directory inside the sandbox.
     pub workdir: String,
     /// Requirements in declared order.
@@ -69,6 +74,12 @@ pub enum CompileError {
     /// No such task.
     #[error("the release has no task {0}")]
     NoTask(TaskId),
+    /// A task that has steps in another arm than the one that asks for them.
+    #[error("task {task} has steps, so its sessions are held in the arm `{}` alone", Arm::NoPersona.name())]
+    Steps {
+        /// The task.
+        task: TaskId,
+    },
 }
 
 impl Scenario {
@@ -88,7 +99,7 @@ impl Scenario {
     /// # Errors
     ///
     /// [`CompileError`] if the release lacks the pair, its task, its persona or the neutral
-    /// persona.
+    /// persona, or if the arm is not for a task that has steps.
     pub fn compile(
         release: &Release,
         spec: &SessionSpec,
@@ -100,6 +111,9 @@ impl Scenario {
             release.pairs.get(&spec.pair).ok_or_else(|| CompileError::NoPair(spec.pair.clone()))?;
         let task =
             release.tasks.get(&pair.task).ok_or_else(|| CompileError::NoTask(pair.task.clone()))?;
+        if !task.steps.is_empty() && arm != Arm::NoPersona {
+            return Err(CompileError::Steps { task: task.id.clone() });
+        }
         let persona = persona(release, &pair.persona)?;
         let scenario = Scenario {
             spec: spec.clone(),
@@ -111,7 +125,12 @@ impl Scenario {
             permissions: merged_permissions(persona, pair),
             topics: merged_topics(persona, pair),
             facts: merged_facts(persona, pair),
-            statement: task.statement.clone(),
+            statement: task
+                .steps
+                .first()
+                .map_or_else(|| task.statement.clone(), |step| step.statement.clone()),
+            steps: task.steps.clone(),
+            reward_strategy: task.reward_strategy,
             workdir: task.environment.workdir.clone(),
             requirements: pair.requirements.clone(),
             checks: pair.checks.clone(),

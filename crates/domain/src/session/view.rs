@@ -151,7 +151,19 @@ impl Session {
         self.seal.as_ref()
     }
 
-    /// What the native verifier left.
+    /// What the native verifier of each step left, in order of the steps; none for steps that were
+    /// not reached or not verified.
+    pub fn step_reports(&self) -> Vec<Option<&CompletionReport>> {
+        let steps = self.scenario.steps.len();
+        let mut reports: Vec<_> = self.step_reports.iter().take(steps).map(Some).collect();
+        if reports.len() < steps && !self.stands_verified() {
+            reports.extend(self.completion.as_ref().map(Some));
+        }
+        reports.resize(steps, None);
+        reports
+    }
+
+    /// What the native verifier left; of a task that has steps, that of the last one reached.
     pub fn completion(&self) -> Option<&CompletionReport> {
         self.completion.as_ref()
     }

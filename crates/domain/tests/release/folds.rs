@@ -116,6 +116,9 @@ fn answer(course: &Course, command: &Command) -> Answer {
             took_ms: 5,
             output: None,
         }),
+        Command::VerifyStep { .. } | Command::PlaceStep { .. } => {
+            panic!("the task has no steps")
+        }
         Command::End(_) => Answer::Closed,
     }
 }

@@ -41,6 +41,7 @@ pub fn facts() -> SessionFacts {
         ending: Ending::Accepted,
         flags: vec![],
         completion: reward(1.0),
+        steps: vec![],
         rule: pair("house").completion,
         requirements: vec![
             told("note", true, Some(Verdict::Met)),

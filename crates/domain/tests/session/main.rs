@@ -12,4 +12,5 @@ mod player;
 mod random;
 mod script;
 mod setting;
+mod steps;
 mod turns;

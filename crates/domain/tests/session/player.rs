@@ -1,7 +1,10 @@
 //! Plays the world's part of a session: performs commands over a small made-up workspace, keeps the
 //! log.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use domain::{
     acceptance::{Occurrence, Reading, Truth},
@@ -31,6 +34,8 @@ pub struct World {
     pub states: BTreeMap<String, Truth>,
     pub events: BTreeMap<String, Vec<Turn>>,
     pub reward: f64,
+    /// What the verifiers of steps leave, in order; afterwards `reward` counts.
+    pub step_outcomes: VecDeque<CompletionOutcome>,
     /// Paths that the next capture finds changed.
     pub pending_change: u32,
 }
@@ -198,11 +203,14 @@ impl Player {
             Command::Seal => {
                 Answer::Sealed { digest: Hash::new("5ea1"), verifier_tools_changed: vec![] }
             }
-            Command::VerifyCompletion => Answer::CompletionVerified(CompletionReport {
-                outcome: CompletionOutcome::Rewards(vec![("reward".into(), self.world.reward)]),
-                took_ms: 5,
-                output: None,
-            }),
+            Command::VerifyStep { .. } => Answer::StepVerified {
+                report: self.world.verified(),
+                verifier_tools_changed: vec![],
+            },
+            Command::PlaceStep { .. } => {
+                Answer::StepPlaced { manifest: Hash::new("00"), changed: 1 }
+            }
+            Command::VerifyCompletion => Answer::CompletionVerified(self.world.verified()),
             Command::End(_) => Answer::Closed,
         }
     }
@@ -254,9 +262,18 @@ impl World {
     }
 }
 
+impl World {
+    fn verified(&mut self) -> CompletionReport {
+        let plain = CompletionOutcome::Rewards(vec![("reward".into(), self.reward)]);
+        let outcome = self.step_outcomes.pop_front().unwrap_or(plain);
+        CompletionReport { outcome, took_ms: 5, output: None }
+    }
+}
+
 /// The acts of a plan in short, as scripts write them.
 pub fn acts(plan: &TurnPlan) -> String {
     let short = |act: &SpeechAct| match act {
+        SpeechAct::Open { .. } if plan.turn > Turn(1) => "step".to_string(),
         SpeechAct::Open { .. } => "open".to_string(),
         SpeechAct::Grant { class, .. } => format!("grant({})", class.name()),
         SpeechAct::Refuse { class, .. } => {

@@ -4,6 +4,7 @@
 //! user: open tell(a)            the acts of the next message
 //! agent [idle s1=yes e1]: text  a turn of the agent
 //! answers: yes no               what its permission requests were answered
+//! leaves: reward=1 b=0; bad     what the verifiers will leave, in order
 //! reads: s1 e1                  the checks read after it
 //! ends: accepted                how the session ends, graded or not
 //! ```
@@ -13,8 +14,12 @@
 //! `may=class` or `may=class:subject` (a request inside the turn), `undelivered`.
 
 use domain::{
-    acceptance::Truth, evidence::Missing, fault::Ending, ids::CommandId, release::ActionClass,
-    session::TurnStop,
+    acceptance::Truth,
+    evidence::Missing,
+    fault::Ending,
+    ids::CommandId,
+    release::ActionClass,
+    session::{CompletionOutcome, TurnStop},
 };
 
 use super::{
@@ -69,6 +74,10 @@ impl Play {
                 let names: Vec<&str> = first.iter().map(|check| check.as_str()).collect();
                 assert_eq!(names.join(" "), rest, "checks read");
             }
+            "leaves" => {
+                let outcomes = rest.split(';').map(|outcome| left(outcome.trim()));
+                self.player.world.step_outcomes.extend(outcomes);
+            }
             "ends" => {
                 let ending = self.player.ending().map(Ending::name);
                 assert_eq!(ending, Some(rest), "how it ends");
@@ -116,6 +125,22 @@ impl Play {
             }
         }
         turn
+    }
+}
+
+/// `key=value …`, or a word for what is no reward.
+pub fn left(text: &str) -> CompletionOutcome {
+    match text {
+        "no-reward" => CompletionOutcome::NoReward,
+        "bad" => CompletionOutcome::BadReward("it says so".into()),
+        "timed-out" => CompletionOutcome::TimedOut,
+        rewards => {
+            let rewards = rewards.split_whitespace().map(|pair| {
+                let (key, value) = pair.split_once('=').expect("a key and a value");
+                (key.to_string(), value.parse().expect("a number"))
+            });
+            CompletionOutcome::Rewards(rewards.collect())
+        }
     }
 }
 

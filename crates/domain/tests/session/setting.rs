@@ -1,15 +1,20 @@
 //! Scenarios from a few words: one requirement a line, checks by the names that they mention.
 
+use std::collections::BTreeMap;
+
 use domain::{
     evidence::Channel,
-    ids::{CheckId, FamilyId, PairId, PersonaId, Repeat, RequirementId, SuiteId, TaskId, TopicId},
+    ids::{
+        CheckId, FamilyId, PairId, PersonaId, Repeat, RequirementId, StepId, SuiteId, TaskId,
+        TopicId,
+    },
     plan::{Arm, SessionLimits, SessionSpec, UserKind},
     release::{
         ActionClass, AfterTelling, Area, Binds, BudgetKind, Check, CheckKind, Claim,
-        CompletionRule, Condition, ExecKind, ExitFilter, Expr, Fact, Feedback, FsState, GenericAsk,
-        IfPresatisfied, IfPreviolated, Latest, Pass, Patience, PermissionAnswer, PermissionEntry,
-        PermissionTable, Persona, Read, Requirement, Sight, Tell, Telling, Topic, Utterances,
-        VerifyMode,
+        CompletionRule, Condition, EnvTable, ExecKind, ExitFilter, Expr, Fact, Feedback, FsState,
+        GenericAsk, IfPresatisfied, IfPreviolated, Latest, Pass, Patience, PermissionAnswer,
+        PermissionEntry, PermissionTable, Persona, Read, Requirement, RewardStrategy, Sight, Step,
+        StepPlaced, Tell, Telling, Topic, Utterances, VerifyMode,
     },
     session::Scenario,
 };
@@ -55,6 +60,13 @@ pub fn setting(text: &str) -> Scenario {
                     other => panic!("no arm {other}"),
                 }
             }
+            "step" => {
+                scenario.arm = Arm::NoPersona;
+                scenario.steps.push(step(value));
+                scenario.statement = scenario.steps[0].statement.clone();
+                scenario.spec.steps_agent_ms.push(step_ms(value));
+            }
+            "final" => scenario.reward_strategy = RewardStrategy::Final,
             "neutral_turns" => scenario.neutral_turns = number(value),
             other => panic!("no key {other} in a setting"),
         }
@@ -121,6 +133,7 @@ fn blank() -> Scenario {
                 preparation_ms: 7_200_000,
                 verification_ms: 900_000,
             },
+            steps_agent_ms: vec![],
         },
         arm: Arm::Progressive,
         suite: SuiteId::new("starter"),
@@ -131,6 +144,8 @@ fn blank() -> Scenario {
         topics: vec![],
         facts: vec![],
         statement: "Write the list of beds.".into(),
+        steps: vec![],
+        reward_strategy: RewardStrategy::Mean,
         workdir: "/app".into(),
         requirements: vec![],
         checks: vec![],
@@ -145,6 +160,41 @@ fn blank() -> Scenario {
         neutral_turns: 0,
         topic_model: false,
     }
+}
+
+/// `NAME files setup least=KEY:VALUE ms=…`.
+fn step(line: &str) -> Step {
+    let mut fields = line.split_whitespace();
+    let name = fields.next().expect("a name");
+    let mut step = Step {
+        name: StepId::new(name),
+        statement: format!("Make the {name}."),
+        agent_timeout_sec: None,
+        verifier_timeout_sec: None,
+        verifier_env: EnvTable::default(),
+        verifier_user: None,
+        min_reward: BTreeMap::new(),
+        healthcheck: None,
+        artifacts: vec![],
+        placed: StepPlaced::Nothing,
+    };
+    for field in fields {
+        match field.split_once('=').unwrap_or((field, "")) {
+            ("files", _) => step.placed = StepPlaced::Files,
+            ("setup", _) => step.placed = StepPlaced::FilesAndSetup,
+            ("least", least) => {
+                let (key, value) = least.split_once(':').expect("a key");
+                step.min_reward.insert(key.into(), number(value));
+            }
+            ("ms", _) => {}
+            (other, _) => panic!("no key {other} in a step"),
+        }
+    }
+    step
+}
+
+fn step_ms(line: &str) -> u64 {
+    line.split_whitespace().find_map(|field| field.strip_prefix("ms=")).map_or(100_000, number)
 }
 
 fn class(name: &str) -> ActionClass {

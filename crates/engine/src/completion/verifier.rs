@@ -40,6 +40,24 @@ pub struct Verified {
 }
 
 impl Verifier {
+    /// The verifier of a step: its own tests laid over the task's, its variables over the task's, its own limit if
+    /// it has one.
+    pub fn of_step(
+        &self,
+        timeout_sec: Option<f64>,
+        env: BTreeMap<String, String>,
+        tests: Vec<FileEntry>,
+    ) -> Verifier {
+        let mut own = self.clone();
+        own.tests.retain(|file| !tests.iter().any(|over| over.path == file.path));
+        own.tests.extend(tests);
+        own.env.extend(env);
+        if let Some(seconds) = timeout_sec {
+            own.timeout = Duration::from_secs_f64(seconds);
+        }
+        own
+    }
+
     /// Runs the tests in a sandbox that holds the state to be judged and nothing of the agent that could act.
     ///
     /// What stands at `/tests` and `/logs/verifier` before is removed, so no reward of the agent survives.

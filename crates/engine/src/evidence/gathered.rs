@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
     controller::Grant,
-    evidence::{Change, Channel, ChannelSet, FileDiff, FileKind, Manifest, ProcessEvent, Recorded},
+    evidence::{
+        Change, Channel, ChannelSet, FileDiff, FileKind, Manifest, ManifestEntry, ProcessEvent,
+        Recorded,
+    },
     ids::{Hash, Turn},
     session::Observation,
 };
@@ -124,6 +127,25 @@ impl Gathered {
             self.fetch_contents(sandbox).await?;
         }
         Ok(CapturedTurn { changes, processes, started, overflow })
+    }
+
+    /// Takes in what a step of the task brought along; answers the paths that it changed, as they are now. None of
+    /// it is the agent's doing, so changes and programs that were seen meanwhile are not kept.
+    pub fn placed(
+        &mut self,
+        sandbox: &dyn Sandbox,
+        capture: &Capture,
+    ) -> BTreeMap<String, ManifestEntry> {
+        self.take_processes(&Capture { processes: Vec::new(), ..capture.clone() });
+        let before = &self.latest.entries;
+        let entries = capture.manifest.entries.iter();
+        let brought = entries
+            .filter(|(path, entry)| before.get(*path) != Some(entry))
+            .map(|(path, entry)| (path.clone(), entry.clone()))
+            .collect();
+        self.latest = capture.manifest.clone();
+        self.captured_ms = sandbox.now_ms();
+        brought
     }
 
     fn take_processes(&mut self, capture: &Capture) -> (Vec<ProcessEvent>, usize) {

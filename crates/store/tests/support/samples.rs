@@ -12,7 +12,7 @@ use domain::{
     fault::{Ending, Flag},
     ids::{
         AgentName, Attempt, CheckId, CommandId, Hash, PairId, ReleaseId, Repeat, RequestId,
-        RequirementId, TopicId, Turn,
+        RequirementId, StepId, TopicId, Turn,
     },
     plan::{Arm, BenchmarkSide, Configuration, Plan, SessionLimits, SessionSpec, UserKind},
     release::{ActionClass, FeedbackLevel},
@@ -231,8 +231,26 @@ pub fn entries() -> Vec<Entry> {
     let commands = commands().into_iter().zip(1..).map(|(c, id)| Event::Decided(CommandId(id), c));
     let answers = answers().into_iter().zip(1..).map(|(a, id)| Event::Answered(CommandId(id), a));
     let observations = observations().into_iter().map(Event::Observed);
-    let events = observations.chain(answers).chain(commands);
+    let events = observations.chain(answers).chain(commands).chain(step_events());
     (1..).zip(events).map(|(seq, event)| Entry { seq, elapsed_ms: 10 * seq, event }).collect()
+}
+
+/// Commands and answers of a task that has steps.
+fn step_events() -> Vec<Event> {
+    let report = CompletionReport {
+        outcome: CompletionOutcome::Rewards(vec![("reward".into(), 0.5)]),
+        took_ms: 12,
+        output: None,
+    };
+    let verifier_tools_changed = vec!["/bin/sh".into()];
+    let verify = Command::VerifyStep { turn: Turn(1), step: StepId::new("first") };
+    let place = Command::PlaceStep { turn: Turn(2), step: StepId::new("second") };
+    vec![
+        Event::Decided(CommandId(1), verify),
+        Event::Answered(CommandId(1), Answer::StepVerified { report, verifier_tools_changed }),
+        Event::Decided(CommandId(2), place),
+        Event::Answered(CommandId(2), Answer::StepPlaced { manifest: hash('c'), changed: 2 }),
+    ]
 }
 
 pub fn manifest() -> Manifest {
@@ -337,6 +355,7 @@ pub fn plan(digest: Hash) -> Plan {
         repeat: Repeat(repeat),
         draw: u64::MAX - u64::from(repeat),
         limits,
+        steps_agent_ms: Vec::new(),
     };
     Plan {
         release: ReleaseId::new("tiny"),

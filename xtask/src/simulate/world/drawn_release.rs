@@ -62,6 +62,7 @@ pub(super) fn spec(draw: &mut Draw, pair: &Pair) -> SessionSpec {
         repeat: domain::ids::Repeat(1),
         draw: draw.below(1 << 40),
         limits,
+        steps_agent_ms: Vec::new(),
     }
 }
 

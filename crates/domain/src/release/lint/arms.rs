@@ -6,7 +6,9 @@ use super::{NotePath, Scope, note::Notes};
 use crate::{
     evidence::{Channel, ChannelSet},
     ids::Repeat,
-    plan::{Arm, BenchmarkSide, SessionSpec, UserKind, excluded_from_opening, limits},
+    plan::{
+        Arm, BenchmarkSide, SessionSpec, UserKind, excluded_from_opening, limits, steps_agent_ms,
+    },
     release::Release,
     session::Scenario,
 };
@@ -25,9 +27,12 @@ pub(super) fn pair(scope: &Scope<'_>, release: &Release, notes: &mut Notes) {
         repeat: Repeat(1),
         draw: 0,
         limits: limits(scope.pair, scope.task, &side),
+        steps_agent_ms: steps_agent_ms(scope.task, &side),
     };
     let channels: ChannelSet = Channel::ALL.into_iter().collect();
-    for arm in Arm::ALL {
+    // That the other arms are closed to it is said with its persona.
+    let has_steps = !scope.task.steps.is_empty();
+    for arm in Arm::ALL.into_iter().filter(|arm| !has_steps || *arm == Arm::NoPersona) {
         if let Err(error) = Scenario::compile(release, &spec, arm, side.user, &channels) {
             notes.error(
                 NotePath::Pair(scope.pair.id.clone(), "".into()),

@@ -157,7 +157,7 @@ fn no_requirement(id: &RequirementId) -> Option<Trouble> {
 
 /// A turn can be waited for if a message can still follow it.
 fn turn_trouble(scope: &Scope<'_>, turn: u32) -> Option<Trouble> {
-    let turns = turns_max(scope.pair);
+    let turns = turns_max(scope.pair, scope.task);
     if (1..turns).contains(&turn) {
         return None;
     }

@@ -13,8 +13,8 @@ pub(super) fn pair(scope: &Scope<'_>, notes: &mut Notes) {
     let requirements = u32::try_from(pair.requirements.len()).unwrap_or(u32::MAX);
     let refusals = scope.persona.patience.handoff_refusals;
     let needed = requirements.saturating_add(refusals).saturating_add(3);
-    let turns = turns_max(pair);
-    if turns < needed {
+    let turns = turns_max(pair, scope.task);
+    if turns < needed && scope.task.steps.is_empty() {
         notes.error(
             at("budget.turns"),
             format!(

@@ -10,6 +10,7 @@ mod limits;
 mod note;
 mod secrets;
 mod shape;
+mod steps;
 mod wordings;
 
 use alloc::vec::Vec;
@@ -47,6 +48,7 @@ pub fn lint(release: &Release) -> Vec<Note> {
         limits::pair(&scope, &mut notes);
         counterexamples::pair(&scope, &mut notes);
         arms::pair(&scope, release, &mut notes);
+        steps::pair(&scope, &mut notes);
     }
     notes.finish()
 }

@@ -261,6 +261,7 @@ fn act(words: String, requirement: Option<String>) -> ActStory {
 fn describe_acts(plan: &TurnPlan) -> Vec<ActStory> {
     let acts = plan.acts.iter().map(|speech| {
         let words = match speech {
+            SpeechAct::Open { .. } if plan.turn > Turn(1) => "asks for the next step".to_owned(),
             SpeechAct::Open { .. } => "opens with the task".to_owned(),
             SpeechAct::Grant { class, .. } => format!("grants {}", class.name()),
             SpeechAct::Refuse { class: Some(class), .. } => format!("refuses {}", class.name()),

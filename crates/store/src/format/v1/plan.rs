@@ -42,6 +42,9 @@ wire! {
         draw: u64,
         /// Budgets and watchdogs, multiplied and resolved.
         limits: SessionLimits,
+        /// Agent time of each step of a task that has several, multiplied.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps_agent_ms: Vec<u64>,
     }
 
     /// Numbers that end a session.
@@ -50,7 +53,8 @@ wire! {
         turns_max: u32,
         /// Agent time of the whole session.
         agent_time_ms: u64,
-        /// Wall time of the interaction: agent time + 3,600 s.
+        /// Wall time of the interaction: agent time + 3,600 s, and what verifying and placing steps may
+        /// take.
         wall_time_ms: u64,
         /// Tokens.
         tokens_max: Option<u64>,

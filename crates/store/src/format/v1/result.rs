@@ -25,8 +25,12 @@ wire! {
         ending: Ending,
         /// Flags with a word on each, in order of their table.
         flags: Vec<(Flag, String)>,
-        /// What the native verifier left; none if it did not run.
+        /// What the native verifier left; of a task that has steps, what their rewards come to. None if it
+        /// did not run.
         completion: Option<CompletionOutcome>,
+        /// Each step of a task that has several, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps: Vec<StepResult>,
         /// Whether the task counts as completed; none if ungraded.
         completed: Option<bool>,
         /// Whether every mandatory requirement passed; none if ungraded or the arm has no persona.
@@ -43,6 +47,14 @@ wire! {
         requirements: Vec<RequirementResult>,
         /// Load of the interaction.
         load: Load,
+    }
+
+    /// What became of one step of a task.
+    struct StepResult = domain::result::StepResult {
+        /// Which.
+        step: String,
+        /// What its verifier left; none if it was not reached or could not be verified.
+        outcome: Option<CompletionOutcome>,
     }
 
     /// What became of one requirement.

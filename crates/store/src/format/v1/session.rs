@@ -91,9 +91,23 @@ wire! {
             /// Which checks.
             checks: Vec<CheckRequest>,
         },
+        /// Run the native verifier of a step on a copy of the state that its turn left.
+        VerifyStep {
+            /// The turn that ended.
+            turn: u32,
+            /// Its step.
+            step: String,
+        },
+        /// Put a step's files into the working directory and run its setup; thaws the sandbox.
+        PlaceStep {
+            /// The turn that its message will open.
+            turn: u32,
+            /// The step.
+            step: String,
+        },
         /// Prove every process dead and freeze the end state.
         Seal,
-        /// Run the native verifier on the seal.
+        /// Run the native verifier on the seal; of a task that has steps, that of the last one reached.
         VerifyCompletion,
         /// Close everything; the session is over.
         End(ending: Ending),
@@ -125,11 +139,11 @@ wire! {
     /// One act of speech with its chosen wording; a model may word it otherwise as long as the review
     /// passes.
     enum SpeechAct = domain::controller::SpeechAct {
-        /// The first message: frame and the statement verbatim in a fence.
+        /// The first message, and that of each later step: frame and the statement verbatim in a fence.
         Open {
             /// Words before the statement.
             say: String,
-            /// The native task statement.
+            /// The native task statement, or the step's.
             statement: String,
         },
         /// Gives a permission.
@@ -307,11 +321,27 @@ wire! {
             /// Readings in the order of the request.
             readings: Vec<(String, Reading)>,
         },
+        /// To `VerifyStep`.
+        StepVerified {
+            /// What the verifier left.
+            report: CompletionReport,
+            /// Interpreter, loader, runner or test configuration that the agent left otherwise than base and
+            /// steps have them.
+            verifier_tools_changed: Vec<String>,
+        },
+        /// To `PlaceStep`.
+        StepPlaced {
+            /// Hash of the blob of the manifest that the next turn begins with.
+            manifest: String,
+            /// Paths that changed by it.
+            changed: u32,
+        },
         /// To `Seal`.
         Sealed {
             /// Digest of the sealed state.
             digest: String,
-            /// Interpreter, loader, runner or test configuration that differ from the base.
+            /// Interpreter, loader, runner or test configuration that differ from the base, and from what
+            /// steps brought along.
             verifier_tools_changed: Vec<String>,
         },
         /// To `VerifyCompletion`.

@@ -111,6 +111,7 @@ text_ids!(
     ReleaseId,
     SuiteId,
     TaskId,
+    StepId,
     PersonaId,
     FamilyId,
     PairId,

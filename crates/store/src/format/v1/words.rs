@@ -114,6 +114,8 @@ wire! {
         Crash,
         /// A limit of the sandbox was breached.
         ResourceLimit,
+        /// A step of the task fell short of what the next one needs.
+        StepUnmet,
         /// Turns are used up.
         TurnCap,
         /// Agent time is used up.

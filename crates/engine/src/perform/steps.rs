@@ -1,0 +1,133 @@
+//! Commands of a task that has steps: a step verified on a copy, the next one's files placed.
+
+use std::collections::BTreeMap;
+
+use domain::{
+    evidence::{Manifest, ManifestEntry},
+    fault::{Ending, Flag},
+    ids::Turn,
+    release::{StepPlaced, VerifyMode},
+    session::Answer,
+};
+
+use super::{Stage, count};
+use crate::{
+    completion::{Verifier, verifier_tools},
+    ports::{
+        record::Blob,
+        sandbox::{CommandSpec, Finished},
+    },
+    setup::StepParts,
+    stop::{Stop, bug},
+};
+
+/// The script of a step's files that makes its state.
+const SETUP: &str = "setup.sh";
+
+/// Bytes of its output that are kept: a fault tells the end of it.
+const OUTPUT_MAX: usize = 64 << 10;
+
+/// Lines of its output that a fault tells.
+const LINES_TOLD: usize = 20;
+
+impl Stage {
+    /// Nothing of the tests is ever in the agent's sandbox, so no step sees those of an earlier one.
+    pub(super) async fn verify_step(&self, turn: Turn) -> Result<Answer, Stop> {
+        let parts = self.step_parts(turn).ok_or_else(|| bug("there is no such step"))?;
+        let began_ms = self.ports.clock.now_ms();
+        self.freeze().await?;
+        let paths = &self.setup.scenario.completion.paths;
+        let copy = self.sandbox()?.restore(paths, &self.setup.limits).await?;
+        let verified = parts.verifier.verify(copy.as_ref()).await?;
+        copy.end().await?;
+        let report = self.report(verified, &[], began_ms)?;
+        let manifest = self.gathered.lock().await.manifest().clone();
+        let verifier_tools_changed = self.tools_changed(&manifest).await;
+        Ok(Answer::StepVerified { report, verifier_tools_changed })
+    }
+
+    /// What is placed is the task's, not the agent's: the next turn's changes count from after it.
+    pub(super) async fn place_step(&self, turn: Turn) -> Result<Answer, Stop> {
+        let parts = self.step_parts(turn).ok_or_else(|| bug("there is no such step"))?;
+        let scenario = &self.setup.scenario;
+        let at = (turn.0 as usize).saturating_sub(1);
+        let Some(step) = scenario.steps.get(at) else { return Err(bug("there is no such step")) };
+        let sandbox = self.sandbox()?;
+        self.thaw().await?;
+        sandbox.put(&scenario.workdir, &parts.files).await?;
+        if step.placed == StepPlaced::FilesAndSetup {
+            let command = CommandSpec {
+                argv: ["bash", SETUP].map(str::to_owned).to_vec(),
+                cwd: Some(scenario.workdir.clone()),
+                env: BTreeMap::new(),
+                user: None,
+                stdin: Vec::new(),
+                timeout: parts.setup_timeout,
+                output_max: OUTPUT_MAX,
+            };
+            let finished = sandbox.exec(&command).await?;
+            if !finished.is_success() {
+                let place = format!("steps/{}/workdir/{SETUP}", step.name);
+                return Err(setup_failed(&place, &finished));
+            }
+        }
+        self.freeze().await?;
+        let capture = sandbox.capture(turn).await?;
+        let brought = self.gathered.lock().await.placed(sandbox.as_ref(), &capture);
+        let changed = count(brought.len());
+        self.brought.lock().await.extend(brought);
+        let manifest = self.ports.record.put(Blob::Manifest(&capture.manifest))?;
+        Ok(Answer::StepPlaced { manifest, changed })
+    }
+
+    /// The verifier of the seal: that of the last step reached if the task has steps.
+    pub(super) fn verifier_at_seal(&self) -> &Verifier {
+        let turn = Turn(self.turn.load(std::sync::atomic::Ordering::Relaxed));
+        self.step_parts(turn).map_or(&self.setup.verifier, |parts| &parts.verifier)
+    }
+
+    /// Tools of a verifier that lie in the agent's reach and are neither as the base nor as a step has them. Declared
+    /// paths alone are laid over a pristine base, so there is nothing to be looked for then.
+    pub(super) async fn tools_changed(&self, manifest: &Manifest) -> Vec<String> {
+        let rule = &self.setup.scenario.completion;
+        let is_whole_root =
+            rule.verify == VerifyMode::Live || rule.paths.iter().any(|path| path == "/");
+        if !is_whole_root {
+            return Vec::new();
+        }
+        let brought = self.brought.lock().await;
+        let mut tools = verifier_tools(manifest);
+        tools.retain(|path| match (brought.get(path), manifest.entries.get(path)) {
+            (Some(then), Some(now)) => !is_same(then, now),
+            _ => true,
+        });
+        tools
+    }
+
+    fn step_parts(&self, turn: Turn) -> Option<&StepParts> {
+        self.setup.steps.get((turn.0 as usize).checked_sub(1)?)
+    }
+}
+
+fn is_same(then: &ManifestEntry, now: &ManifestEntry) -> bool {
+    let is_same_content = match (&then.hash, &now.hash) {
+        (Some(then), Some(now)) => then == now,
+        (None, None) => then.ctime_ms == now.ctime_ms,
+        _ => false,
+    };
+    then.kind == now.kind
+        && then.mode == now.mode
+        && then.link_target == now.link_target
+        && is_same_content
+}
+
+/// The task's materials are at fault, as an environment is whose base cannot be made.
+fn setup_failed(place: &str, finished: &Finished) -> Stop {
+    let mut output = String::from_utf8_lossy(&finished.stdout).into_owned();
+    output.push_str(&String::from_utf8_lossy(&finished.stderr));
+    let lines: Vec<&str> = output.lines().collect();
+    let told = lines[lines.len().saturating_sub(LINES_TOLD)..].join("\n");
+    let detail = format!("{place} ended as {:?}\n{told}", finished.ended);
+    let ending = Some(Ending::PreparationFailed);
+    Stop::Other(Flag::MaterialiseFailed, ending, detail.trim_end().to_owned())
+}
