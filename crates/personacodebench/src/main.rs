@@ -18,7 +18,10 @@ mod releases;
 mod tables;
 mod told;
 
-use adapters::sandboxes::local::{SUPERVISOR_ARGUMENT, supervisor_main};
+use adapters::sandboxes::{
+    docker::{container_main, link::INSIDE_ARGUMENT},
+    local::{SUPERVISOR_ARGUMENT, supervisor_main},
+};
 use arguments::{Arguments, CommandLine};
 use clap::Parser;
 use commands::{
@@ -28,8 +31,10 @@ use commands::{
 
 fn main() -> std::process::ExitCode {
     // A sandbox is held by this program again, before anything else has started.
-    if std::env::args_os().nth(1).is_some_and(|first| first == SUPERVISOR_ARGUMENT) {
-        supervisor_main();
+    match std::env::args_os().nth(1) {
+        Some(first) if first == SUPERVISOR_ARGUMENT => supervisor_main(),
+        Some(first) if first == INSIDE_ARGUMENT => container_main(),
+        _ => {}
     }
     let command = Arguments::parse().command;
     output::end_with_its_reader(&command);

@@ -1,12 +1,16 @@
-//! The supervisor of local sandboxes as a program of its own, for tests of this crate.
+//! The programs of sandboxes as a binary of their own, for tests of this crate.
+
+use adapters::sandboxes::{
+    docker::{container_main, link::INSIDE_ARGUMENT},
+    local::{SUPERVISOR_ARGUMENT, supervisor_main},
+};
 
 fn main() {
-    let is_supervisor = std::env::args()
-        .nth(1)
-        .is_some_and(|argument| argument == adapters::sandboxes::local::SUPERVISOR_ARGUMENT);
-    if is_supervisor {
-        adapters::sandboxes::local::supervisor_main();
+    match std::env::args().nth(1).as_deref() {
+        Some(SUPERVISOR_ARGUMENT) => supervisor_main(),
+        Some(INSIDE_ARGUMENT) => container_main(),
+        _ => {}
     }
-    eprintln!("this program is started by the tests of the local sandbox");
+    eprintln!("this program is started by the tests of sandboxes");
     std::process::exit(2);
 }

@@ -3,3 +3,4 @@
 pub mod docker;
 pub mod local;
 pub mod simulated;
+mod supervision;

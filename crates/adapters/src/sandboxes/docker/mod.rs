@@ -8,9 +8,12 @@
 mod changes;
 mod clean;
 mod container;
+mod credit;
 mod engine;
+mod frames;
 mod host;
 mod images;
+mod inside;
 pub mod link;
 mod owner;
 mod program;
@@ -20,3 +23,4 @@ mod sandbox;
 pub use clean::{Leftover, LeftoverKind, Swept, sweep};
 pub use container::SandboxLabels;
 pub use host::DockerSandboxes;
+pub use inside::container_main;

@@ -13,8 +13,9 @@ use domain::{
     ids::Hash,
 };
 
-use super::{
-    layers::{DirView, LayerDir, Node, Stat, is_directory},
+use super::layers::{DirView, Node, is_directory};
+use crate::sandboxes::supervision::{
+    directory::{Directory, Stat},
     names::text_of,
 };
 
@@ -177,7 +178,7 @@ impl Look {
         &mut self,
         path: String,
         name: &OsStr,
-        layer: &LayerDir,
+        layer: &Directory,
         stat: &Stat,
         base: &DirView,
     ) -> io::Result<()> {
@@ -204,7 +205,7 @@ impl Look {
         &mut self,
         path: &str,
         name: &OsStr,
-        layer: &LayerDir,
+        layer: &Directory,
         stat: &Stat,
         base: &DirView,
     ) -> io::Result<Known> {
@@ -268,7 +269,7 @@ fn directory_entry(stat: &Stat, ctime_ms: i64) -> ManifestEntry {
 
 fn leaf_entry(
     name: &OsStr,
-    layer: &LayerDir,
+    layer: &Directory,
     stat: &Stat,
     ctime_ms: i64,
 ) -> io::Result<ManifestEntry> {
@@ -330,7 +331,7 @@ fn list_below(path: &str, view: &DirView, into: &mut Vec<String>) -> io::Result<
 }
 
 /// Bytes that a layer takes on disk, without reading any content.
-pub(super) fn disk_bytes(layer: &LayerDir) -> io::Result<u64> {
+pub(super) fn disk_bytes(layer: &Directory) -> io::Result<u64> {
     let mut total = 0;
     for name in layer.names()? {
         // What vanishes while we look takes nothing.

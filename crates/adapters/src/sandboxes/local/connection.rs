@@ -23,12 +23,15 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-use super::{
-    channel,
-    program_log::ProgramLog,
-    protocol::{LogRecord, Refusal, Reply, Request, SUPERVISOR_ARGUMENT, Setup},
+use super::protocol::{SUPERVISOR_ARGUMENT, Setup};
+use crate::{
+    process,
+    sandboxes::supervision::{
+        channel,
+        program_log::ProgramLog,
+        protocol::{LogRecord, Refusal, Reply, Request},
+    },
 };
-use crate::process;
 
 /// A supervisor that does not answer in this time is lost.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);

@@ -15,7 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{capture::disk_bytes, connection::Connection, layers::LayerDir, protocol::Request};
+use super::{capture::disk_bytes, connection::Connection};
+use crate::sandboxes::supervision::{directory::Directory, protocol::Request};
 
 /// Shortest time between two looks.
 const PERIOD: Duration = Duration::from_millis(500);
@@ -50,7 +51,7 @@ pub(super) async fn watch(
 pub(super) fn used_bytes(layers: &[PathBuf]) -> io::Result<u64> {
     let mut total = 0;
     for path in layers {
-        if let Some(layer) = LayerDir::open(path)? {
+        if let Some(layer) = Directory::open(path)? {
             total += disk_bytes(&layer)?;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::protocol::{Refusal, Step};
+use crate::sandboxes::supervision::protocol::{Refusal, Step};
 
 /// Settings of the host that explain a refusal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -21,12 +21,13 @@ use super::{
     cgroups::{Cgroup, Hierarchy},
     connection::{Beginning, Connection},
     explain::{Host, explain},
-    protocol::{Refusal, Rlimits, Setup, Step},
+    protocol::{Rlimits, Setup},
     sandbox::{LocalSandbox, Parts, host_fault},
     state::{SessionDirectory, StateDirectory, remove_tree},
     toolchains::{self, Toolchains},
     view::{BaseView, Layers},
 };
+use crate::sandboxes::supervision::protocol::{Refusal, Step};
 
 const MEMORY_MB: u64 = 4096;
 const PROCESSES_MAX: u64 = 1024;

@@ -7,14 +7,11 @@
 
 mod capture;
 mod cgroups;
-mod channel;
 mod connection;
 mod disk;
 mod explain;
 mod host;
 mod layers;
-mod names;
-mod program_log;
 mod protocol;
 mod sandbox;
 mod skeleton;

@@ -1,7 +1,6 @@
-//! What harness and supervisor say to each other: [`Setup`] once, then [`Request`] and [`Reply`] with the init
-//! process, and [`LogRecord`] from the process log.
+//! What the harness tells the local supervisor once: [`Setup`].
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +11,6 @@ pub const SUPERVISOR_ARGUMENT: &str = "__sandbox";
 pub(super) const CONTROL_FD: i32 = 3;
 /// Descriptor of the log stream in the supervisor; its end of file is the lifeline.
 pub(super) const LOG_FD: i32 = 4;
-/// Longest message on the request socket; longer payloads travel in a memory file.
-pub(super) const MESSAGE_MAX: usize = 64 * 1024;
 
 /// Everything the supervisor needs to build the namespaces.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,161 +49,4 @@ pub(super) struct Rlimits {
     pub processes: Option<u64>,
     /// Largest file in bytes (`RLIMIT_FSIZE`).
     pub file_bytes: Option<u64>,
-}
-
-/// What the harness asks of the init process; `id` comes back in the reply.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Request {
-    /// Start a command. Descriptors: memory file with a [`Launch`], stdin, stdout, stderr.
-    Exec { id: u64 },
-    /// Kill a process group and every descendant of its leader.
-    Kill { id: u64, pid: u32 },
-    /// Place files. Descriptor: memory file with a [`Placement`].
-    Put { id: u64 },
-    /// Stop every process by signal until the tree is quiet.
-    Stop { id: u64 },
-    /// Continue what the last `Stop` stopped.
-    Continue { id: u64 },
-    /// Count processes and their processor time.
-    Count { id: u64 },
-    /// Kill every process but init.
-    KillAll { id: u64 },
-}
-
-/// A command to start, inside terms.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Launch {
-    /// Program and arguments.
-    pub argv: Vec<String>,
-    /// Working directory.
-    pub cwd: String,
-    /// The whole environment.
-    pub env: BTreeMap<String, String>,
-}
-
-/// The head of a placement; the bytes of its files follow it in order.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Placement {
-    /// Absolute directory.
-    pub directory: String,
-    /// What to place.
-    pub nodes: Vec<PlacedNode>,
-}
-
-/// One node of a placement.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct PlacedNode {
-    /// Path relative to the directory.
-    pub path: String,
-    /// Permission bits.
-    pub mode: u32,
-    /// What it is.
-    pub kind: PlacedKind,
-}
-
-/// What a placed node is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum PlacedKind {
-    /// A file of so many bytes.
-    File(u64),
-    /// A directory.
-    Directory,
-    /// A link with its target.
-    Link(String),
-    /// Nothing may stand there.
-    Absent,
-}
-
-/// What supervisor and init answer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Reply {
-    /// The root view stands; `origin_ns` is the kernel's wall clock at that moment.
-    Ready { origin_ns: i64 },
-    /// The namespaces could not be made.
-    Refused(Refusal),
-    /// A command runs.
-    Started { id: u64, pid: u32 },
-    /// A command could not be started or files could not be placed.
-    Failed { id: u64, reason: String },
-    /// A started command has ended, with the status of `waitpid`.
-    Ended { id: u64, status: i32 },
-    /// The request was carried out.
-    Done { id: u64, count: Count },
-}
-
-/// Processes of the tree, the supervisor's own not counted.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Count {
-    /// Processes alive.
-    pub alive: u32,
-    /// Processor time in milliseconds of all processes, dead ones that were reaped included.
-    pub cpu_ms: u64,
-}
-
-/// Why the namespaces could not be made.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Refusal {
-    /// Which step failed.
-    pub step: Step,
-    /// What was tried.
-    pub what: String,
-    /// The system's error number, 0 if there is none.
-    pub errno: i32,
-}
-
-/// A step of the setup, so that a refusal can be explained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Step {
-    /// Making the namespaces.
-    Namespaces,
-    /// Writing the id maps.
-    IdMaps,
-    /// Mounting an overlay.
-    Overlay,
-    /// Mounting a fresh `/proc`.
-    Proc,
-    /// Installing the process log.
-    ProcessLog,
-    /// Anything else.
-    Other,
-}
-
-/// A line of the process log, all ids and paths as seen inside, times in nanoseconds of the kernel's wall clock.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum LogRecord {
-    /// A program was started by a successful `execve`.
-    Started(Program),
-    /// A process that ran a recorded program ended or went on to another program.
-    Ended { pid: u32, started_ns: i64, ended_ns: i64, exit_code: Option<i32> },
-    /// Everything up to the question with this number has been sent.
-    Synced(u8),
-    /// Init and with it every process of the namespace is dead.
-    Gone,
-}
-
-/// A program that was started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Program {
-    /// Process id inside.
-    pub pid: u32,
-    /// Parent's process id inside.
-    pub parent: u32,
-    /// User id inside.
-    pub uid: u32,
-    /// When the call was made.
-    pub started_ns: i64,
-    /// Resolved absolute path.
-    pub program: String,
-    /// Arguments, cut.
-    pub argv: Vec<String>,
-    /// Working directory.
-    pub cwd: String,
-}
-
-/// Nanoseconds of the kernel's wall clock, the clock of `ctime` and of the process log.
-pub(super) fn realtime_ns() -> i64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a live timespec; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut now) };
-    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }

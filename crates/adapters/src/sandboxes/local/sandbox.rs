@@ -13,8 +13,8 @@ use std::{
 
 use domain::ids::Turn;
 use engine::ports::sandbox::{
-    Capture, CommandSpec, Ended, FileEntry, FileNode, Finished, LimitKind, Limits, Recording,
-    Sandbox, SandboxFault, Started,
+    Capture, CommandSpec, Ended, FileEntry, Finished, LimitKind, Limits, Recording, Sandbox,
+    SandboxFault, Started,
 };
 use tokio::{
     io::{AsyncWriteExt, empty},
@@ -25,14 +25,16 @@ use tokio::{
 use super::{
     capture::Recorder,
     cgroups::{Breaches, Cgroup},
-    channel,
     connection::{Connection, StartedCommand, numbers},
     disk, host,
-    protocol::{Count, Launch, PlacedKind, PlacedNode, Placement, Reply, Request, realtime_ns},
     streams::{Outputs, Waited, pipe_from, pipe_to},
     toolchains::SYSTEM_PATH,
     transfer::{read_one, read_tree},
     view::Layers,
+};
+use crate::sandboxes::supervision::{
+    channel,
+    protocol::{Count, Launch, Placement, Reply, Request, ended_by, realtime_ns},
 };
 
 /// A killed command that is not reaped by then is given up.
@@ -165,7 +167,7 @@ impl LocalSandbox {
             env.extend(variables.iter().map(|(name, value)| (name.clone(), value.clone())));
         }
         let cwd = command.cwd.clone().unwrap_or_else(|| description.workdir.clone());
-        Launch { argv: command.argv.clone(), cwd, env }
+        Launch { argv: command.argv.clone(), cwd, env, user: None }
     }
 
     async fn start_with(
@@ -191,14 +193,10 @@ impl LocalSandbox {
 
 /// The end of a command from the status of `waitpid`, given how often memory ran out before and after.
 fn ended(status: i32, kills_before: u64, kills_after: u64) -> Ended {
-    if libc::WIFEXITED(status) {
-        return Ended::Exited(libc::WEXITSTATUS(status));
+    match ended_by(status) {
+        Ended::Signalled(libc::SIGKILL) if kills_after > kills_before => Ended::OutOfMemory,
+        ended => ended,
     }
-    let signal = libc::WTERMSIG(status);
-    if signal == libc::SIGKILL && kills_after > kills_before {
-        return Ended::OutOfMemory;
-    }
-    Ended::Signalled(signal)
 }
 
 #[async_trait::async_trait]
@@ -290,21 +288,7 @@ impl Sandbox for LocalSandbox {
     }
 
     async fn put(&self, directory: &str, files: &[FileEntry]) -> Result<(), SandboxFault> {
-        let mut nodes = Vec::new();
-        let mut bodies: Vec<&[u8]> = Vec::new();
-        for file in files {
-            let kind = match &file.node {
-                FileNode::File(bytes) => {
-                    bodies.push(bytes);
-                    PlacedKind::File(bytes.len() as u64)
-                }
-                FileNode::Directory => PlacedKind::Directory,
-                FileNode::Link(target) => PlacedKind::Link(target.clone()),
-                FileNode::Absent => PlacedKind::Absent,
-            };
-            nodes.push(PlacedNode { path: file.path.clone(), mode: file.mode, kind });
-        }
-        let placement = Placement { directory: directory.to_owned(), nodes };
+        let (placement, bodies) = Placement::of(directory, files);
         let payload = channel::memory_file(&placement, &bodies)
             .map_err(|error| host_fault("memory file", &error))?;
         self.done(|id| Request::Put { id }, &numbers([&payload])).await.map(drop)

@@ -15,7 +15,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use super::{cgroups, protocol::realtime_ns};
+use super::cgroups;
+use crate::sandboxes::supervision::protocol::realtime_ns;
 
 /// The directory of all local sandboxes of a state directory.
 #[derive(Debug)]

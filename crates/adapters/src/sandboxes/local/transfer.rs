@@ -15,9 +15,12 @@ use std::{
 use engine::ports::sandbox::{FileEntry, FileNode};
 
 use super::{
-    layers::{DirView, LayerDir, Node, OPAQUE, Stat, Tree, is_directory, is_whiteout},
-    names::text_of,
+    layers::{DirView, Node, OPAQUE, Tree, is_directory, is_opaque, is_whiteout},
     state::remove_tree,
+};
+use crate::sandboxes::supervision::{
+    directory::{Directory, Stat},
+    names::text_of,
 };
 
 /// Everything below a path, in order; a file is one entry with an empty path; `None` if there is nothing.
@@ -97,7 +100,7 @@ fn read_below(
 fn read_leaf(
     path: &str,
     name: &OsStr,
-    layer: &LayerDir,
+    layer: &Directory,
     stat: &Stat,
 ) -> io::Result<Option<FileEntry>> {
     let node = match stat.st_mode & libc::S_IFMT {
@@ -121,7 +124,7 @@ pub(super) fn copy_changes(
     into: &Path,
     relative: &str,
 ) -> io::Result<()> {
-    let Some(source) = LayerDir::open(layer)? else { return Ok(()) };
+    let Some(source) = Directory::open(layer)? else { return Ok(()) };
     let parts: Vec<&OsStr> =
         relative.split('/').filter(|part| !part.is_empty()).map(OsStr::new).collect();
     if parts.is_empty() {
@@ -140,7 +143,7 @@ pub(super) fn copy_changes(
             Some(stat) => {
                 let Some(below) = directory.child(part)? else { return Ok(()) };
                 directory = below;
-                is_hidden |= directory.is_opaque();
+                is_hidden |= is_opaque(&directory);
                 target.push(part);
                 made.push((target.clone(), stat));
             }
@@ -184,7 +187,7 @@ fn hide(base: &DirView, into: &Path, parts: &[&OsStr]) -> io::Result<()> {
     made.iter().rev().try_for_each(|(path, stat)| set_attributes(path, stat))
 }
 
-fn copy_below(source: &LayerDir, into: &Path) -> io::Result<()> {
+fn copy_below(source: &Directory, into: &Path) -> io::Result<()> {
     for name in source.names()? {
         if let Some(stat) = source.stat(&name)? {
             copy_node(source, &name, &stat, &into.join(&name), false)?;
@@ -194,7 +197,7 @@ fn copy_below(source: &LayerDir, into: &Path) -> io::Result<()> {
 }
 
 fn copy_node(
-    parent: &LayerDir,
+    parent: &Directory,
     name: &OsStr,
     stat: &Stat,
     target: &Path,
@@ -206,12 +209,12 @@ fn copy_node(
     match stat.st_mode & libc::S_IFMT {
         libc::S_IFDIR => {
             let Some(source) = parent.child(name)? else { return Ok(()) };
-            let is_opaque = is_hidden || source.is_opaque();
-            if is_opaque {
+            let hides = is_hidden || is_opaque(&source);
+            if hides {
                 clear(target)?;
             }
             make_directory(target)?;
-            if is_opaque {
+            if hides {
                 set_opaque(target)?;
             }
             copy_below(&source, target)?;

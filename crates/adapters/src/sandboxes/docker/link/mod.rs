@@ -1,27 +1,67 @@
 //! The harness's end of the program in a container: [`Link`] carries the sandbox's verbs over two byte streams.
 
+mod connection;
+mod files;
+mod streams;
 mod types;
 
-use std::time::Duration;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use domain::ids::Turn;
-use engine::ports::sandbox::{FileEntry, Finished, SandboxFault, Started};
-use tokio::io::{AsyncRead, AsyncWrite};
+use engine::ports::sandbox::{Ended, FileEntry, Finished, SandboxFault, Started};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    sync::oneshot,
+    time::{sleep_until, timeout},
+};
 
-pub use types::{Count, Launch, Looked, Setup, Taken};
+use self::{
+    connection::{Connection, Streams},
+    streams::{Incoming, Piece},
+};
+use super::frames::{Answer, Question};
+use crate::sandboxes::supervision::{
+    channel,
+    cut::Cut,
+    protocol::{ended_by, realtime_ns},
+};
+
+pub use self::types::{Looked, Setup};
+pub use crate::sandboxes::supervision::{
+    capabilities::DEFAULT as DEFAULT_CAPABILITIES,
+    program_log::Taken,
+    protocol::{Count, Launch},
+};
 
 /// The argument that turns a binary into the program inside a container; the original command follows after `--`.
 pub const INSIDE_ARGUMENT: &str = "__container";
 
+/// A program that does not answer in this time is lost.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// So long may files be sent, read or hashed.
+const FILES_TIMEOUT: Duration = Duration::from_secs(300);
+/// A killed command that is not reaped by then is given up.
+const REAP_TIMEOUT: Duration = Duration::from_secs(10);
+/// What an ended command has left in its pipes is here by then.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// Clocks that differ by less are one clock.
+const ONE_CLOCK_NS: i64 = 1_000_000_000;
+
 /// A living program in a container; clones share it, and when the last one goes the streams are closed.
 #[derive(Clone, Debug)]
 pub struct Link {
+    connection: Arc<Connection>,
     origin_ns: i64,
+    /// What to add to this host's clock; a container in a virtual machine has a clock of its own.
+    skew_ns: i64,
     is_recording: bool,
 }
 
-fn not_yet<T>() -> Result<T, SandboxFault> {
-    Err(SandboxFault::Unsupported("the program in the container is being written".into()))
+fn unexpected(answer: &Answer) -> SandboxFault {
+    SandboxFault::Lost(format!("unexpected answer {answer:?}"))
 }
 
 impl Link {
@@ -30,11 +70,23 @@ impl Link {
     /// # Errors
     /// The original command cannot be run ([`SandboxFault::Setup`]), or the other end is gone.
     pub async fn open(
-        _reader: impl AsyncRead + Send + Unpin + 'static,
-        _writer: impl AsyncWrite + Send + Unpin + 'static,
-        _setup: &Setup,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        setup: &Setup,
     ) -> Result<Link, SandboxFault> {
-        not_yet()
+        let mut greeting = Vec::new();
+        channel::write_frame(&mut greeting, setup)
+            .map_err(|error| SandboxFault::Setup(error.to_string()))?;
+        let (connection, asked) = Connection::over(reader, writer, greeting);
+        match connection.answer(asked, ANSWER_TIMEOUT).await? {
+            Answer::Ready { origin_ns, is_recording } => {
+                let skew_ns = origin_ns - realtime_ns();
+                let skew_ns = if skew_ns.abs() < ONE_CLOCK_NS { 0 } else { skew_ns };
+                Ok(Link { connection: Arc::new(connection), origin_ns, skew_ns, is_recording })
+            }
+            Answer::Failed(reason) => Err(SandboxFault::Setup(reason)),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// The container kernel's wall clock when the image's own command ran.
@@ -44,7 +96,7 @@ impl Link {
 
     /// Kernel time now, in milliseconds since the origin.
     pub fn now_ms(&self) -> i64 {
-        0
+        (realtime_ns() + self.skew_ns - self.origin_ns).div_euclid(1_000_000)
     }
 
     /// Whether the process log is taken: asked for and allowed by the engine.
@@ -54,7 +106,7 @@ impl Link {
 
     /// Whether the program inside is gone; then every verb fails with [`SandboxFault::Lost`].
     pub fn is_lost(&self) -> bool {
-        true
+        self.connection.is_lost()
     }
 
     /// Runs a command to its end; each output keeps `output_max` bytes of head and tail.
@@ -63,28 +115,108 @@ impl Link {
     /// The program inside is gone or does not answer.
     pub async fn exec(
         &self,
-        _launch: &Launch,
-        _stdin: Vec<u8>,
-        _timeout: Duration,
-        _output_max: usize,
+        launch: &Launch,
+        stdin: Vec<u8>,
+        timeout: Duration,
+        output_max: usize,
     ) -> Result<Finished, SandboxFault> {
-        not_yet()
+        let begun = Instant::now();
+        let (pid, mut streams) = match self.launch(launch).await? {
+            Ok(started) => started,
+            Err(reason) => {
+                let stderr = format!("{reason}\n").into_bytes();
+                let (ended, stdout) = (Ended::NotStarted, Vec::new());
+                return Ok(Finished { ended, stdout, stderr, took: begun.elapsed() });
+            }
+        };
+        let mut input = streams.stdin;
+        // A command that does not read its input closes it; that is its affair.
+        tokio::spawn(async move { input.write_all(&stdin).await });
+        let mut outputs =
+            [Output::new(streams.stdout, output_max), Output::new(streams.stderr, output_max)];
+        let mut waited = wait(&mut outputs, &mut streams.ended, timeout).await;
+        let is_late = matches!(waited, Waited::TimedOut);
+        if is_late {
+            self.kill(pid).await?;
+            waited = wait(&mut outputs, &mut streams.ended, REAP_TIMEOUT).await;
+        }
+        let ended = match waited {
+            Waited::Lost => return Err(SandboxFault::Lost("the container's streams broke".into())),
+            _ if is_late => Ended::TimedOut,
+            Waited::TimedOut => Ended::TimedOut,
+            Waited::Ended(status) => ended_by(status),
+        };
+        let took = begun.elapsed();
+        let [stdout, stderr] = outputs;
+        let (stdout, stderr) = (stdout.finish().await, stderr.finish().await);
+        Ok(Finished { ended, stdout, stderr, took })
     }
 
     /// Starts a command and hands out its streams.
     ///
     /// # Errors
     /// The program inside is gone or does not answer.
-    pub async fn start(&self, _launch: &Launch) -> Result<Started, SandboxFault> {
-        not_yet()
+    pub async fn start(&self, launch: &Launch) -> Result<Started, SandboxFault> {
+        let (sender, ended) = oneshot::channel();
+        let (pid, streams) = match self.launch(launch).await? {
+            Ok(started) => started,
+            Err(reason) => {
+                // Told like a shell tells it: on standard error, with an end.
+                let _ = sender.send(Ended::NotStarted);
+                let stderr = std::io::Cursor::new(format!("{reason}\n").into_bytes());
+                return Ok(Started {
+                    stdin: Box::new(tokio::io::sink()),
+                    stdout: Box::new(tokio::io::empty()),
+                    stderr: Box::new(stderr),
+                    ended,
+                    pid: 0,
+                });
+            }
+        };
+        tokio::spawn(async move {
+            // Without a status the sender is dropped, which says that the sandbox is lost.
+            if let Ok(status) = streams.ended.await {
+                let _ = sender.send(ended_by(status));
+            }
+        });
+        Ok(Started {
+            stdin: Box::new(streams.stdin),
+            stdout: Box::new(streams.stdout),
+            stderr: Box::new(streams.stderr),
+            ended,
+            pid,
+        })
+    }
+
+    /// The inner error says why the command cannot be run.
+    async fn launch(
+        &self,
+        launch: &Launch,
+    ) -> Result<Result<(u32, Streams), String>, SandboxFault> {
+        let question = Question::Exec(launch.clone());
+        let (asked, streams) = self.connection.ask_for_command(&question)?;
+        match self.connection.answer(asked, ANSWER_TIMEOUT).await? {
+            Answer::Started(pid) => Ok(Ok((pid, streams))),
+            Answer::Failed(reason) => Ok(Err(reason)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn done(&self, question: Question) -> Result<Count, SandboxFault> {
+        let asked = self.connection.ask(&question)?;
+        match self.connection.answer(asked, ANSWER_TIMEOUT).await? {
+            Answer::Done(count) => Ok(count),
+            Answer::Failed(reason) => Err(SandboxFault::TimedOut(reason)),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Kills a command's process group and every descendant of its leader.
     ///
     /// # Errors
     /// The program inside is gone or does not answer.
-    pub async fn kill(&self, _pid: u32) -> Result<(), SandboxFault> {
-        not_yet()
+    pub async fn kill(&self, pid: u32) -> Result<(), SandboxFault> {
+        self.done(Question::Kill(pid)).await.map(drop)
     }
 
     /// Kills every process but pid 1 and ours; returns once they are proved dead.
@@ -92,15 +224,16 @@ impl Link {
     /// # Errors
     /// They do not die, or the program inside is gone.
     pub async fn kill_all(&self) -> Result<(), SandboxFault> {
-        not_yet()
+        self.done(Question::KillAll).await.map(drop)
     }
 
-    /// Stops every process; returns once they are proved quiet.
+    /// Stops every process; returns once they are proved quiet. A foreign pid 1, which cannot be stopped from within,
+    /// counts as alive if it works.
     ///
     /// # Errors
     /// They do not stop, or the program inside is gone.
     pub async fn stop(&self) -> Result<Count, SandboxFault> {
-        not_yet()
+        self.done(Question::Stop).await
     }
 
     /// Continues what [`Link::stop`] stopped.
@@ -108,7 +241,7 @@ impl Link {
     /// # Errors
     /// The program inside is gone or does not answer.
     pub async fn go_on(&self) -> Result<(), SandboxFault> {
-        not_yet()
+        self.done(Question::Continue).await.map(drop)
     }
 
     /// Counts processes and processor time.
@@ -116,39 +249,40 @@ impl Link {
     /// # Errors
     /// The program inside is gone or does not answer.
     pub async fn count(&self) -> Result<Count, SandboxFault> {
-        not_yet()
+        self.done(Question::Count).await
     }
 
     /// Places files below an absolute directory, by the contract of the port's `put`.
     ///
     /// # Errors
     /// A file cannot be placed, or the program inside is gone.
-    pub async fn put(&self, _directory: &str, _files: &[FileEntry]) -> Result<(), SandboxFault> {
-        not_yet()
+    pub async fn put(&self, directory: &str, files: &[FileEntry]) -> Result<(), SandboxFault> {
+        files::put(&self.connection, directory, files).await
     }
 
-    /// Everything below an absolute path, by the contract of the port's `get`.
+    /// Everything below an absolute path, by the contract of the port's `get`. `/proc`, `/sys` and `/dev` are read only
+    /// when they are asked for by name.
     ///
     /// # Errors
     /// A file cannot be read, or the program inside is gone.
-    pub async fn read(&self, _path: &str) -> Result<Option<Vec<FileEntry>>, SandboxFault> {
-        not_yet()
+    pub async fn read(&self, path: &str) -> Result<Option<Vec<FileEntry>>, SandboxFault> {
+        files::read(&self.connection, path).await
     }
 
     /// What stands at these absolute paths, in their order; none where there is nothing.
     ///
     /// # Errors
     /// A file cannot be read, or the program inside is gone.
-    pub async fn look(&self, _paths: &[String]) -> Result<Vec<Option<Looked>>, SandboxFault> {
-        not_yet()
+    pub async fn look(&self, paths: &[String]) -> Result<Vec<Option<Looked>>, SandboxFault> {
+        files::look(&self.connection, paths, self.origin_ns).await
     }
 
-    /// Everything below an absolute path by its absolute path, other mounts left out.
+    /// Everything below an absolute path by its absolute path, other mounts left out; nothing if there is no directory.
     ///
     /// # Errors
     /// A file cannot be read, or the program inside is gone.
-    pub async fn walk(&self, _path: &str) -> Result<Vec<(String, Looked)>, SandboxFault> {
-        not_yet()
+    pub async fn walk(&self, path: &str) -> Result<Vec<(String, Looked)>, SandboxFault> {
+        files::walk(&self.connection, path, self.origin_ns).await
     }
 
     /// What the process log has seen since the last call. Once the program inside is gone: what had arrived, marked
@@ -156,7 +290,85 @@ impl Link {
     ///
     /// # Errors
     /// The program inside does not answer.
-    pub async fn taken(&self, _turn: Turn) -> Result<Taken, SandboxFault> {
-        not_yet()
+    pub async fn taken(&self, turn: Turn) -> Result<Taken, SandboxFault> {
+        if self.is_recording {
+            match self.done(Question::Sync).await {
+                // The log itself says that something is missing.
+                Ok(_) | Err(SandboxFault::Lost(_)) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(self.connection.log().take(turn, self.origin_ns))
+    }
+}
+
+/// How the wait for a command came out.
+enum Waited {
+    Ended(i32),
+    TimedOut,
+    Lost,
+}
+
+/// An output that is kept head and tail.
+struct Output {
+    pieces: Incoming,
+    cut: Cut,
+    state: OutputState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OutputState {
+    Open,
+    /// The command has left nothing more; others may still write.
+    Drained,
+    Closed,
+}
+
+impl Output {
+    fn new(pieces: Incoming, max: usize) -> Self {
+        Self { pieces, cut: Cut::new(max), state: OutputState::Open }
+    }
+
+    /// Waits for bytes; never returns once the stream has ended.
+    async fn read(&mut self) {
+        if self.state == OutputState::Closed {
+            return std::future::pending().await;
+        }
+        match self.pieces.next().await {
+            Some(Piece::Bytes(bytes)) => self.cut.push(&bytes),
+            Some(Piece::Drained) => self.state = OutputState::Drained,
+            None => self.state = OutputState::Closed,
+        }
+    }
+
+    /// Takes what the ended command has left; what others go on to write is thrown away.
+    async fn finish(mut self) -> Vec<u8> {
+        let drained = async {
+            while self.state == OutputState::Open {
+                self.read().await;
+            }
+        };
+        // One that does not come to an end has been cut where it is.
+        let _ = timeout(DRAIN_TIMEOUT, drained).await;
+        self.pieces.discard();
+        self.cut.into_bytes()
+    }
+}
+
+/// Reads both streams until the command ends or its time is over.
+async fn wait(
+    [stdout, stderr]: &mut [Output; 2],
+    ended: &mut oneshot::Receiver<i32>,
+    within: Duration,
+) -> Waited {
+    let deadline = tokio::time::Instant::now() + within;
+    loop {
+        tokio::select! {
+            biased;
+            status = &mut *ended => return status.map_or(Waited::Lost, Waited::Ended),
+            () = sleep_until(deadline) => return Waited::TimedOut,
+            () = stdout.read() => {}
+            () = stderr.read() => {}
+        }
     }
 }

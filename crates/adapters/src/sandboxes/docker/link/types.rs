@@ -1,12 +1,8 @@
-//! What a caller of the link says and hears: [`Setup`], [`Launch`], [`Looked`], [`Count`], [`Taken`].
+//! What a caller of the link says and hears: [`Setup`] and [`Looked`].
 
 use std::collections::BTreeMap;
 
-use domain::{
-    evidence::{FileKind, ProcessEvent},
-    ids::Hash,
-};
-use engine::ports::sandbox::ProcessEnd;
+use domain::{evidence::FileKind, ids::Hash};
 use serde::{Deserialize, Serialize};
 
 /// What the program in the container is told once, before anything of the image runs.
@@ -22,19 +18,6 @@ pub struct Setup {
     pub cwd: String,
     /// The whole environment of the original command.
     pub env: BTreeMap<String, String>,
-}
-
-/// A command to start, inside terms.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Launch {
-    /// Program and arguments.
-    pub argv: Vec<String>,
-    /// Working directory.
-    pub cwd: String,
-    /// The whole environment; `HOME` is added from the user's entry if it is missing.
-    pub env: BTreeMap<String, String>,
-    /// As in [`Setup::user`].
-    pub user: Option<String>,
 }
 
 /// What stands at a path, links not followed.
@@ -54,24 +37,4 @@ pub struct Looked {
     pub hash: Option<Hash>,
     /// Target of a link.
     pub link_target: Option<String>,
-}
-
-/// Processes of the container, ours not counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Processes alive.
-    pub alive: u32,
-    /// Processor time in milliseconds, reaped descendants of commands included.
-    pub cpu_ms: u64,
-}
-
-/// What the process log has seen since it was last asked.
-#[derive(Debug, Default)]
-pub struct Taken {
-    /// Programs that were started.
-    pub processes: Vec<ProcessEvent>,
-    /// Ends of programs that were handed out before.
-    pub ended: Vec<ProcessEnd>,
-    /// Something is missing: there was too much of it, or the program inside is gone.
-    pub is_overflown: bool,
 }

@@ -1,16 +1,10 @@
 //! The supervisor: a single-threaded process that [`supervisor_main`] turns a binary into. It makes the namespaces,
 //! forks the sandbox's init, keeps the process log and kills everything when its lifeline breaks.
 
-mod descriptors;
 mod init;
 mod launch;
 mod mounts;
 mod namespaces;
-mod placement;
-mod process_log;
-mod seccomp;
-mod sweep;
-mod tracee;
 
 use std::{
     fs, io,
@@ -31,13 +25,12 @@ use nix::{
     unistd::{ForkResult, Pid, fork},
 };
 
-use self::{
+use super::protocol::{CONTROL_FD, LOG_FD, Setup};
+use crate::sandboxes::supervision::{
+    channel,
     descriptors::{open_pidfd, raise_descriptor_limit},
     process_log::{Note, ProcessLog},
-};
-use super::{
-    channel,
-    protocol::{CONTROL_FD, LOG_FD, LogRecord, Refusal, Reply, Setup, Step},
+    protocol::{LogRecord, Refusal, Reply, Step},
 };
 
 /// A failed step of the setup.
@@ -168,7 +161,6 @@ struct Running {
 const LIFELINE: u64 = 0;
 const INIT: u64 = 1;
 const NOTES: u64 = 2;
-const LISTENER: u64 = 3;
 
 impl Running {
     /// Watches over the sandbox until init is dead; answers the exit code of the supervisor.
@@ -215,8 +207,7 @@ impl Running {
                         return Ok(());
                     }
                     NOTES => self.take_note(&mut log, &epoll)?,
-                    LISTENER => log.answer(self.notes.as_fd()),
-                    token => log.process_ended(token),
+                    token => log.wake(token, self.notes.as_fd()),
                 }
             }
             flush(&mut log, stream)?;
@@ -235,8 +226,7 @@ impl Running {
         if let Some(listener) = log.take_note(received)
             && self.record
         {
-            epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER))?;
-            log.listen(listener);
+            log.listen(listener)?;
         }
         Ok(())
     }

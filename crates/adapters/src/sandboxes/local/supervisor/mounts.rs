@@ -12,7 +12,10 @@ use nix::{
 };
 
 use super::{Context, Failure};
-use crate::sandboxes::local::protocol::{OverlayMount, Setup, Step};
+use crate::sandboxes::{
+    local::protocol::{OverlayMount, Setup},
+    supervision::protocol::Step,
+};
 
 /// The directory of the session on which the root view is built.
 const ROOT: &str = "m";

@@ -10,7 +10,7 @@ use nix::{
 };
 
 use super::{Context, Failure};
-use crate::sandboxes::local::protocol::Step;
+use crate::sandboxes::supervision::protocol::Step;
 
 /// Enters new namespaces; the next child is the init of the pid namespace.
 ///

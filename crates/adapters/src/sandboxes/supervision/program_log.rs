@@ -12,7 +12,7 @@ const PROGRAMS_MAX: usize = 200_000;
 
 /// What was seen since the last capture.
 #[derive(Debug, Default)]
-pub(super) struct ProgramLog {
+pub(crate) struct ProgramLog {
     programs: Vec<Seen>,
     /// Where a program that was not yet handed out stands, by process id and start.
     open: HashMap<(u32, i64), usize>,
@@ -34,17 +34,20 @@ struct End {
     exit_code: Option<i32>,
 }
 
-/// What a capture takes.
+/// What the process log has seen since it was last asked.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub struct Taken {
+    /// Programs that were started.
     pub processes: Vec<ProcessEvent>,
+    /// Ends of programs that were handed out before.
     pub ended: Vec<ProcessEnd>,
+    /// Something is missing: there was too much of it, or what kept the log is gone.
     pub is_overflown: bool,
 }
 
 impl ProgramLog {
     /// Writes down a start.
-    pub(super) fn start(&mut self, program: Program) {
+    pub(crate) fn start(&mut self, program: Program) {
         if self.programs.len() == PROGRAMS_MAX {
             self.is_overflown = true;
             return;
@@ -54,7 +57,7 @@ impl ProgramLog {
     }
 
     /// Writes down an end.
-    pub(super) fn end(&mut self, pid: u32, started_ns: i64, ended_ns: i64, exit_code: Option<i32>) {
+    pub(crate) fn end(&mut self, pid: u32, started_ns: i64, ended_ns: i64, exit_code: Option<i32>) {
         let end = End { pid, started_ns, ended_ns, exit_code };
         match self.open.remove(&(pid, started_ns)) {
             Some(index) => self.programs[index].end = Some(end),
@@ -63,8 +66,13 @@ impl ProgramLog {
         }
     }
 
+    /// Whatever else happens is not written down: what kept the log is gone.
+    pub(crate) fn lose(&mut self) {
+        self.is_overflown = true;
+    }
+
     /// Hands out everything, in order of the starts, with times in milliseconds since the origin.
-    pub(super) fn take(&mut self, turn: Turn, origin_ns: i64) -> Taken {
+    pub(crate) fn take(&mut self, turn: Turn, origin_ns: i64) -> Taken {
         let ms = |ns: i64| (ns - origin_ns).div_euclid(1_000_000);
         self.open.clear();
         let mut programs = std::mem::take(&mut self.programs);

@@ -6,7 +6,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    fs,
+    fs, io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
 };
 
@@ -20,31 +20,33 @@ use nix::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    channel::{self, Received},
+    protocol::{Launch, LogRecord, Program, realtime_ns},
+};
+use super::{
     descriptors::open_pidfd,
     seccomp::{CONVENTIONS, Convention},
     tracee::{self, Image, Resolved, Status},
 };
-use crate::sandboxes::local::{
-    channel::{self, Received},
-    protocol::{Launch, LogRecord, Program, realtime_ns},
-};
 
 /// What init and its children tell the process log.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Note {
+pub(crate) enum Note {
     /// Descriptors: the listener and the sandbox's root.
     Listener,
     /// The sender is about to run a command. Descriptor: memory file with its program and [`Launch`].
     Launch,
 }
 
+/// Tokens of the poll set from here on are listeners; those below are the caller's own.
+const LISTENER_TOKEN: u64 = 1 << 16;
 /// Tokens of the poll set from here on are process ids.
 const PID_TOKEN: u64 = 1 << 32;
 
 /// The log of one sandbox.
-pub(super) struct ProcessLog<'e> {
+pub(crate) struct ProcessLog<'e> {
     epoll: &'e Epoll,
-    listener: Option<OwnedFd>,
+    listeners: Vec<OwnedFd>,
     root: Option<OwnedFd>,
     /// Commands of the harness that were announced, by the host's process id.
     launches: HashMap<i32, (String, Launch)>,
@@ -74,10 +76,10 @@ struct Pending {
 
 impl<'e> ProcessLog<'e> {
     /// An empty log whose process descriptors join this poll set.
-    pub(super) fn new(epoll: &'e Epoll) -> Self {
+    pub(crate) fn new(epoll: &'e Epoll) -> Self {
         Self {
             epoll,
-            listener: None,
+            listeners: Vec::new(),
             root: None,
             launches: HashMap::new(),
             processes: HashMap::new(),
@@ -87,7 +89,7 @@ impl<'e> ProcessLog<'e> {
     }
 
     /// Takes a note; answers the listener if the note brought it.
-    pub(super) fn take_note(&mut self, mut note: Received<Note>) -> Option<OwnedFd> {
+    pub(crate) fn take_note(&mut self, mut note: Received<Note>) -> Option<OwnedFd> {
         match note.message {
             Note::Listener => {
                 self.root = note.descriptors.pop();
@@ -102,24 +104,36 @@ impl<'e> ProcessLog<'e> {
         }
     }
 
-    /// From now on the kernel's questions are answered.
-    pub(super) fn listen(&mut self, listener: OwnedFd) {
-        self.listener = Some(listener);
+    /// The kernel's questions are answered from now on.
+    pub(crate) fn listen(&mut self, listener: OwnedFd) -> io::Result<()> {
+        let token = LISTENER_TOKEN + self.listeners.len() as u64;
+        self.epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, token))?;
+        self.listeners.push(listener);
+        Ok(())
+    }
+
+    /// Does what a token of the poll set stands for, unless it is the caller's own.
+    pub(crate) fn wake(&mut self, token: u64, notes: BorrowedFd<'_>) {
+        match token {
+            PID_TOKEN.. => self.process_ended(token),
+            LISTENER_TOKEN.. => self.answer((token - LISTENER_TOKEN) as usize, notes),
+            _ => {}
+        }
     }
 
     /// Adds a record of the supervisor's own.
-    pub(super) fn push(&mut self, record: LogRecord) {
+    pub(crate) fn push(&mut self, record: LogRecord) {
         self.records.push(record);
     }
 
     /// Everything recorded since the last call.
-    pub(super) fn drain(&mut self) -> Vec<LogRecord> {
+    pub(crate) fn drain(&mut self) -> Vec<LogRecord> {
         std::mem::take(&mut self.records)
     }
 
     /// Reads one announced call, writes it down, and lets it go on.
-    pub(super) fn answer(&mut self, notes: BorrowedFd<'_>) {
-        let Some(listener) = &self.listener else { return };
+    fn answer(&mut self, listener: usize, notes: BorrowedFd<'_>) {
+        let Some(listener) = self.listeners.get(listener) else { return };
         let listener = listener.as_raw_fd();
         // SAFETY: all-zero is what the kernel asks for.
         let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
@@ -265,7 +279,7 @@ impl<'e> ProcessLog<'e> {
     }
 
     /// A process of the poll set is dead without having announced it.
-    pub(super) fn process_ended(&mut self, token: u64) {
+    fn process_ended(&mut self, token: u64) {
         let process = (token - PID_TOKEN) as i32;
         let at_ns = realtime_ns();
         self.unsettled.remove(&process);
@@ -281,7 +295,7 @@ impl<'e> ProcessLog<'e> {
     }
 
     /// Looks at every process whose start is not certain yet.
-    pub(super) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let at_ns = realtime_ns();
         for process in std::mem::take(&mut self.unsettled) {
             self.settle_one(process, &Image::read(process), at_ns);

@@ -15,19 +15,19 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::protocol::MESSAGE_MAX;
 
 /// A connected pair of sequenced-packet sockets, closed on exec.
-pub(super) fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = SockFlag::SOCK_CLOEXEC;
     Ok(socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?)
 }
 
 /// A connected pair of stream sockets, closed on exec.
-pub(super) fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = SockFlag::SOCK_CLOEXEC;
     Ok(socketpair(AddressFamily::Unix, SockType::Stream, None, flags)?)
 }
 
 /// Sends one message with descriptors.
-pub(super) fn send<T: Serialize>(
+pub(crate) fn send<T: Serialize>(
     socket: BorrowedFd<'_>,
     message: &T,
     descriptors: &[RawFd],
@@ -46,7 +46,7 @@ pub(super) fn send<T: Serialize>(
 }
 
 /// A message and what came with it.
-pub(super) struct Received<T> {
+pub(crate) struct Received<T> {
     pub message: T,
     pub descriptors: Vec<OwnedFd>,
     /// Sender's process id in the receiver's namespace, if the socket passes credentials.
@@ -54,7 +54,7 @@ pub(super) struct Received<T> {
 }
 
 /// Receives one message; `None` at the end of the conversation.
-pub(super) fn receive<T: DeserializeOwned>(
+pub(crate) fn receive<T: DeserializeOwned>(
     socket: BorrowedFd<'_>,
     flags: MsgFlags,
 ) -> io::Result<Option<Received<T>>> {
@@ -96,7 +96,7 @@ pub(super) fn receive<T: DeserializeOwned>(
 }
 
 /// Writes a length and a JSON document.
-pub(super) fn write_frame<T: Serialize>(mut stream: impl Write, value: &T) -> io::Result<()> {
+pub(crate) fn write_frame<T: Serialize>(mut stream: impl Write, value: &T) -> io::Result<()> {
     let body = serde_json::to_vec(value)?;
     let mut frame = Vec::with_capacity(body.len() + 4);
     frame.extend_from_slice(&u32::try_from(body.len()).map_err(io::Error::other)?.to_le_bytes());
@@ -105,7 +105,7 @@ pub(super) fn write_frame<T: Serialize>(mut stream: impl Write, value: &T) -> io
 }
 
 /// Reads what [`write_frame`] wrote.
-pub(super) fn read_frame<T: DeserializeOwned>(mut stream: impl Read) -> io::Result<T> {
+pub(crate) fn read_frame<T: DeserializeOwned>(mut stream: impl Read) -> io::Result<T> {
     let mut length = [0_u8; 4];
     stream.read_exact(&mut length)?;
     let mut body = vec![0_u8; u32::from_le_bytes(length) as usize];
@@ -114,7 +114,7 @@ pub(super) fn read_frame<T: DeserializeOwned>(mut stream: impl Read) -> io::Resu
 }
 
 /// A memory file that holds a framed head and bytes after it, rewound.
-pub(super) fn memory_file<T: Serialize>(head: &T, bodies: &[&[u8]]) -> io::Result<std::fs::File> {
+pub(crate) fn memory_file<T: Serialize>(head: &T, bodies: &[&[u8]]) -> io::Result<std::fs::File> {
     let fd = nix::sys::memfd::memfd_create(c"payload", nix::sys::memfd::MFdFlags::MFD_CLOEXEC)?;
     let mut file = std::fs::File::from(fd);
     write_frame(&mut file, head)?;

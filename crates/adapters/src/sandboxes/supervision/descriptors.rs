@@ -11,7 +11,7 @@ use nix::{
 };
 
 /// A descriptor that becomes readable when the process ends.
-pub(super) fn open_pidfd(pid: Pid) -> io::Result<OwnedFd> {
+pub(crate) fn open_pidfd(pid: Pid) -> io::Result<OwnedFd> {
     // SAFETY: no pointer is passed.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
     if fd < 0 {
@@ -22,7 +22,7 @@ pub(super) fn open_pidfd(pid: Pid) -> io::Result<OwnedFd> {
 }
 
 /// Raises the soft limit on descriptors to the hard one: the process log holds one for each living program.
-pub(super) fn raise_descriptor_limit() {
+pub(crate) fn raise_descriptor_limit() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
         // Staying at the lower limit only costs the exact time of some deaths.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);

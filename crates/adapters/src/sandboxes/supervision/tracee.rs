@@ -11,8 +11,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::names::text_of;
 use super::seccomp::Convention;
-use crate::sandboxes::local::names::text_of;
 
 /// Bytes of arguments that are kept of one program.
 const ARGUMENTS_MAX: usize = 64 * 1024;
@@ -23,7 +23,7 @@ const CUT: &str = "…";
 
 /// Who a thread is, on the host and inside.
 #[derive(Clone, Debug)]
-pub(super) struct Status {
+pub(crate) struct Status {
     /// The host's process id.
     pub process: i32,
     /// The host's id of its parent.
@@ -36,7 +36,7 @@ pub(super) struct Status {
 
 impl Status {
     /// Reads a living thread by the host's id.
-    pub(super) fn read(thread: i32) -> Option<Status> {
+    pub(crate) fn read(thread: i32) -> Option<Status> {
         let text = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
         let field = |name: &str| {
             let line = text.lines().find(|line| line.starts_with(name))?;
@@ -53,7 +53,7 @@ impl Status {
 
 /// What tells one memory image of a process from the next: the kernel lays each out at random.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Image {
+pub(crate) struct Image {
     stack: u64,
     arguments: u64,
     executable: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub(super) struct Image {
 
 impl Image {
     /// The image that a process has now; empty if it may not be read.
-    pub(super) fn read(process: i32) -> Image {
+    pub(crate) fn read(process: i32) -> Image {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
         let mut fields =
             stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_ascii_whitespace();
@@ -74,14 +74,14 @@ impl Image {
 }
 
 /// What a process asks the kernel to run.
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// The path as given; none for a descriptor.
     pub path: Option<String>,
     pub argv: Vec<String>,
 }
 
 /// Reads path and arguments of an announced call; `None` if the caller's memory may not be read.
-pub(super) fn asked(call: &libc::seccomp_notif, convention: &Convention) -> Option<Asked> {
+pub(crate) fn asked(call: &libc::seccomp_notif, convention: &Convention) -> Option<Asked> {
     let thread = call.pid as i32;
     let [first, second, third, ..] = call.data.args;
     let is_at = call.data.nr as u32 == convention.execveat;
@@ -124,7 +124,7 @@ fn read_arguments(thread: i32, mut at: u64, pointer_bytes: usize) -> Option<Vec<
 }
 
 /// Cuts a vector like the process log does.
-pub(super) fn cut(argv: Vec<String>) -> Vec<String> {
+pub(crate) fn cut(argv: Vec<String>) -> Vec<String> {
     let mut left = ARGUMENTS_MAX;
     let mut kept = Vec::new();
     for argument in argv {
@@ -170,7 +170,7 @@ fn read_memory(thread: i32, at: u64, into: &mut [u8]) -> Option<()> {
 }
 
 /// The arguments of the program that a process runs now.
-pub(super) fn command_line(process: i32) -> Vec<String> {
+pub(crate) fn command_line(process: i32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let bytes = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
     if bytes.is_empty() {
@@ -180,19 +180,19 @@ pub(super) fn command_line(process: i32) -> Vec<String> {
 }
 
 /// The executable that a process runs now.
-pub(super) fn executable(process: i32) -> Option<String> {
+pub(crate) fn executable(process: i32) -> Option<String> {
     let path = fs::read_link(format!("/proc/{process}/exe")).ok()?;
     Some(text_of(path.as_os_str().as_bytes()))
 }
 
 /// The working directory as seen inside.
-pub(super) fn cwd(process: i32) -> Option<String> {
+pub(crate) fn cwd(process: i32) -> Option<String> {
     let path = fs::read_link(format!("/proc/{process}/cwd")).ok()?;
     Some(text_of(path.as_os_str().as_bytes()))
 }
 
 /// What stands at a path that is about to be run.
-pub(super) enum Resolved {
+pub(crate) enum Resolved {
     /// A file that may be executed.
     Program(String),
     /// Nothing that can be run: the call will fail.
@@ -202,7 +202,7 @@ pub(super) enum Resolved {
 }
 
 /// Follows a path inside the sandbox to the file that will be run.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     status: &Status,
     init_root: BorrowedFd<'_>,
     cwd: &str,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Bytes as text.
-pub(super) fn text_of(bytes: &[u8]) -> String {
+pub(crate) fn text_of(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());

@@ -7,13 +7,13 @@ use std::{
     path::{Component, Path},
 };
 
-use crate::sandboxes::local::{
+use super::{
     channel,
     protocol::{PlacedKind, PlacedNode, Placement},
 };
 
 /// Places what the memory file describes.
-pub(super) fn place(mut payload: fs::File) -> io::Result<()> {
+pub(crate) fn place(mut payload: fs::File) -> io::Result<()> {
     let placement: Placement = channel::read_frame(&mut payload)?;
     let directory = Path::new(&placement.directory);
     fs::create_dir_all(directory).map_err(|error| named(directory, &error))?;

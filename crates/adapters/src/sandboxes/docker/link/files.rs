@@ -1,0 +1,181 @@
+//! Files over the link: placements that are sent, trees and looks that come back.
+
+use std::{io, time::Duration};
+
+use domain::{evidence::FileKind, ids::Hash};
+use engine::ports::sandbox::{FileEntry, FileNode, SandboxFault};
+use serde::de::DeserializeOwned;
+use tokio::io::AsyncWriteExt;
+
+use super::{
+    super::frames::{Answer, Question, Seen},
+    ANSWER_TIMEOUT, FILES_TIMEOUT, Looked,
+    connection::Connection,
+    streams::Piece,
+    unexpected,
+};
+use crate::sandboxes::supervision::{
+    channel::{read_frame, write_frame},
+    protocol::{PlacedKind, PlacedNode, Placement},
+};
+
+/// Paths in one question.
+const PATHS_MAX: usize = 10_000;
+
+fn broken(error: &dyn std::fmt::Display) -> SandboxFault {
+    SandboxFault::Lost(error.to_string())
+}
+
+/// Places files below a directory.
+pub(super) async fn put(
+    connection: &Connection,
+    directory: &str,
+    files: &[FileEntry],
+) -> Result<(), SandboxFault> {
+    let (placement, bodies) = Placement::of(directory, files);
+    let mut head = Vec::new();
+    write_frame(&mut head, &placement).map_err(|error| broken(&error))?;
+    let (asked, content) = connection.ask_with_content(&Question::Put)?;
+    let id = asked.id;
+    let sent = async {
+        let mut content = tokio::io::BufWriter::with_capacity(super::super::frames::BLOCK, content);
+        content.write_all(&head).await?;
+        for body in bodies {
+            content.write_all(body).await?;
+        }
+        content.shutdown().await
+    };
+    let Ok(sent) = tokio::time::timeout(FILES_TIMEOUT, sent).await else {
+        connection.forget(id);
+        return Err(SandboxFault::TimedOut("files were not taken".into()));
+    };
+    match connection.answer(asked, ANSWER_TIMEOUT).await? {
+        Answer::Done(_) => sent.map_err(|error| broken(&error)),
+        // It explains why it did not take all of them.
+        Answer::Failed(reason) => Err(failed(reason)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// A full disk is told apart from everything else.
+fn failed(reason: String) -> SandboxFault {
+    let is_limit = [libc::ENOSPC, libc::EDQUOT]
+        .iter()
+        .any(|errno| reason.ends_with(&io::Error::from_raw_os_error(*errno).to_string()));
+    if is_limit { SandboxFault::HostLimit(reason) } else { SandboxFault::Lost(reason) }
+}
+
+/// All that comes before the answer; none if there is nothing at the path.
+async fn content(
+    connection: &Connection,
+    question: &Question,
+) -> Result<Option<Vec<u8>>, SandboxFault> {
+    let (asked, mut pieces) = connection.ask_for_content(question)?;
+    let id = asked.id;
+    let mut content = Vec::new();
+    // Each piece is a sign of life.
+    loop {
+        match tokio::time::timeout(FILES_TIMEOUT, pieces.recv()).await {
+            Ok(Some(Piece::Bytes(bytes))) => content.extend_from_slice(&bytes),
+            Ok(Some(Piece::Drained)) => {}
+            Ok(None) => break,
+            Err(_) => {
+                connection.forget(id);
+                return Err(SandboxFault::TimedOut("files were not read".into()));
+            }
+        }
+    }
+    match connection.answer(asked, Duration::from_secs(1)).await? {
+        Answer::Sent(true) => Ok(Some(content)),
+        Answer::Sent(false) => Ok(None),
+        Answer::Failed(reason) => Err(failed(reason)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// A sequence of framed documents.
+fn documents<T: DeserializeOwned>(content: &[u8]) -> Result<Vec<T>, SandboxFault> {
+    let mut rest = content;
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        found.push(read_frame(&mut rest).map_err(|error| broken(&error))?);
+    }
+    Ok(found)
+}
+
+/// Everything below a path.
+pub(super) async fn read(
+    connection: &Connection,
+    path: &str,
+) -> Result<Option<Vec<FileEntry>>, SandboxFault> {
+    let Some(content) = content(connection, &Question::Read(path.to_owned())).await? else {
+        return Ok(None);
+    };
+    let mut rest = content.as_slice();
+    let mut entries = Vec::new();
+    while !rest.is_empty() {
+        let PlacedNode { path, mode, kind } =
+            read_frame(&mut rest).map_err(|error| broken(&error))?;
+        let node = match kind {
+            PlacedKind::File(length) => {
+                let Some((bytes, after)) = rest.split_at_checked(length as usize) else {
+                    return Err(SandboxFault::Lost(format!("{path}: content is missing")));
+                };
+                rest = after;
+                FileNode::File(bytes.to_vec())
+            }
+            PlacedKind::Directory => FileNode::Directory,
+            PlacedKind::Link(target) => FileNode::Link(target),
+            PlacedKind::Absent => FileNode::Absent,
+        };
+        entries.push(FileEntry { path, node, mode });
+    }
+    Ok(Some(entries))
+}
+
+/// What stands at these paths.
+pub(super) async fn look(
+    connection: &Connection,
+    paths: &[String],
+    origin_ns: i64,
+) -> Result<Vec<Option<Looked>>, SandboxFault> {
+    let mut found = Vec::with_capacity(paths.len());
+    for part in paths.chunks(PATHS_MAX) {
+        let content = content(connection, &Question::Look(part.to_vec())).await?;
+        let seen = documents::<Option<Seen>>(&content.unwrap_or_default())?;
+        if seen.len() != part.len() {
+            return Err(SandboxFault::Lost("not every path was looked at".into()));
+        }
+        found.extend(seen.into_iter().map(|seen| seen.map(|seen| looked(seen, origin_ns))));
+    }
+    Ok(found)
+}
+
+/// What stands below a path.
+pub(super) async fn walk(
+    connection: &Connection,
+    path: &str,
+    origin_ns: i64,
+) -> Result<Vec<(String, Looked)>, SandboxFault> {
+    let content = content(connection, &Question::Walk(path.to_owned())).await?;
+    let seen = documents::<(String, Seen)>(&content.unwrap_or_default())?;
+    Ok(seen.into_iter().map(|(path, seen)| (path, looked(seen, origin_ns))).collect())
+}
+
+fn looked(seen: Seen, origin_ns: i64) -> Looked {
+    let kind = match seen.mode & libc::S_IFMT {
+        libc::S_IFREG => FileKind::File,
+        libc::S_IFDIR => FileKind::Directory,
+        libc::S_IFLNK => FileKind::Link,
+        _ => FileKind::Special,
+    };
+    Looked {
+        kind,
+        mode: seen.mode & 0o7777,
+        uid: seen.uid,
+        size: seen.size,
+        ctime_ms: (seen.ctime_ns - origin_ns).div_euclid(1_000_000),
+        hash: seen.hash.map(Hash::new),
+        link_target: seen.link_target,
+    }
+}
