@@ -37,6 +37,8 @@ pub enum CommandLine {
     Replay(commands::replay::ReplayArgs),
     /// Tell one session as a story.
     Show(commands::show::ShowArgs),
+    /// Write a run for programs of others.
+    Export(commands::export::ExportArgs),
     /// Prove a release: run who must pass and who must fail, and print what is not as it must be.
     Calibrate(commands::calibrate::CalibrateArgs),
     /// Check a release and print every problem with file, line and remedy.

@@ -67,6 +67,8 @@ pub struct Attempt {
     pub regrades: u32,
     /// Whether its log is not the one whose hash was written at its end.
     pub is_touched: bool,
+    /// Whether a last line without its end was dropped from its log.
+    pub is_torn: bool,
     /// Where its entries stand.
     pub places: LogPlaces,
     is_regraded: bool,
@@ -74,6 +76,9 @@ pub struct Attempt {
 
 /// What is said of a log that was touched.
 pub const TOUCHED: &str = "the log is not the one whose hash was written at its end";
+
+/// What is said of a log whose writer died within a line.
+const TORN: &str = "a last line without its end was dropped";
 
 impl Attempt {
     /// Reads one attempt.
@@ -121,9 +126,53 @@ impl Attempt {
             sealed,
             regrades,
             is_touched,
+            is_torn: log.is_some_and(|log| log.was_torn),
             places,
             is_regraded,
         })
+    }
+
+    /// Reads one attempt as far as it can be read, and says what stood in the way. What follows a line that cannot be
+    /// read is not trusted, and nothing of such a log is graded.
+    pub fn readable(
+        run: &RunReader,
+        release: &Release,
+        found: AttemptFound,
+    ) -> Result<(Self, Option<String>), Failure> {
+        let why = match Self::read(run, release, found.clone()) {
+            Ok(attempt) => {
+                let torn = attempt.is_torn.then_some(TORN);
+                let why = attempt.is_touched.then_some(TOUCHED).or(torn).map(str::to_owned);
+                return Ok((attempt, why));
+            }
+            // Where the run lies is not told on.
+            Err(unread) => {
+                unread.message.replace(&format!("{}/", run.layout().root().display()), "")
+            }
+        };
+        let log = found.log().ok().flatten();
+        let scenario = Arc::new(scenario(run, release, &found, log.as_ref())?);
+        let own = log.iter().flat_map(AttemptLog::entries);
+        let entries: Vec<Entry> = own.map_while(Result::ok).collect();
+        let attempt = Self {
+            standing: Standing::Lost,
+            result: Some(distrusted(scenario.clone(), &entries, found.attempt, &why)),
+            scenario,
+            entries,
+            sealed: false,
+            regrades: 0,
+            is_touched: true,
+            is_torn: log.as_ref().is_some_and(|log| log.was_torn),
+            places: LogPlaces {
+                log: within(run, &found.layout.log()),
+                grading: None,
+                started_utc: log.map(|log| log.head.started_utc),
+                ended_utc: None,
+            },
+            is_regraded: false,
+            found,
+        };
+        Ok((attempt, Some(why)))
     }
 
     /// Decides the log again.

@@ -25,8 +25,8 @@ use adapters::sandboxes::{
 use arguments::{Arguments, CommandLine};
 use clap::Parser;
 use commands::{
-    calibrate, clean, completions, doctor, lint, list, lock, man, new, published, replay, report,
-    resume, run, schema, show,
+    calibrate, clean, completions, doctor, export, lint, list, lock, man, new, published, replay,
+    report, resume, run, schema, show,
 };
 
 fn main() -> std::process::ExitCode {
@@ -44,6 +44,7 @@ fn main() -> std::process::ExitCode {
         CommandLine::Report(args) => report::run(&args),
         CommandLine::Replay(args) => replay::run(&args),
         CommandLine::Show(args) => show::run(&args),
+        CommandLine::Export(args) => export::run(&args),
         CommandLine::Calibrate(args) => calibrate::run(&args),
         CommandLine::Lint(args) => lint::run(&args),
         CommandLine::Lock(args) => lock::run(&args),

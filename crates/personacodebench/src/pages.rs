@@ -155,7 +155,7 @@ fn mark_scored(attempts: &mut [(PairId, Repeat, SessionEntry)], results: &[Sessi
 }
 
 /// The run's folder with the group's before it: the same wherever the group lies.
-fn named(run: &RunReader) -> String {
+pub fn named(run: &RunReader) -> String {
     let root = run.layout().root();
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let parts: Vec<_> = root.iter().rev().take(2).map(|part| part.to_string_lossy()).collect();

@@ -5,7 +5,7 @@ pub mod claim;
 pub mod derived;
 pub mod end;
 pub mod format;
-mod harbor;
+pub mod harbor;
 pub mod journal;
 pub mod layout;
 pub mod lock;

@@ -4,6 +4,7 @@ pub mod calibrate;
 pub mod clean;
 pub mod completions;
 pub mod doctor;
+pub mod export;
 pub mod lint;
 pub mod list;
 pub mod lock;

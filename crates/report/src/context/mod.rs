@@ -1,6 +1,7 @@
 //! View data: what a table or a story shows, before any markup. Every renderer reads these and nothing else.
 
 mod calibration;
+pub mod export;
 mod group;
 mod page;
 mod story;

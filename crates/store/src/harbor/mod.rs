@@ -1,6 +1,7 @@
-//! Files in Harbor's layout: a task's `task.toml` and its instruction.
+//! Files in Harbor's layout: a task's `task.toml` and its instruction, and what a finished run is written as ([`job`]).
 
 mod instruction;
+pub mod job;
 mod size;
 mod task_toml;
 

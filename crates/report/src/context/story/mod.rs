@@ -186,7 +186,7 @@ impl Archive for Payloads {
 
 impl LogPlaces {
     /// File and line of the entry at a place of the session's entries; the first line of a file is its head.
-    fn line(&self, at: usize) -> String {
+    pub(super) fn line(&self, at: usize) -> String {
         match &self.grading {
             Some((from, file)) if at >= *from => format!("{file}:{}", at - from + 2),
             _ => format!("{}:{}", self.log, at + 2),
@@ -229,7 +229,7 @@ pub fn story(sources: &StorySources<'_>) -> StoryContext {
 }
 
 /// The session as its log decides it, as far as this machine follows.
-fn decided(sources: &StorySources<'_>) -> Session {
+pub(super) fn decided(sources: &StorySources<'_>) -> Session {
     let mut session = Session::new(sources.scenario.clone());
     for entry in sources.entries {
         if session.apply(entry).is_err() {

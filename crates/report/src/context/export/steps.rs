@@ -1,0 +1,319 @@
+//! The steps of a conversation ([`steps`]): a user step for each message that reached the agent, agent steps for what it
+//! said and the tools that it told of. Nothing is told that the log does not hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::{
+    controller::{SpeechAct, TurnPlan},
+    ids::Turn,
+    session::{Answer, Command, Event, Observation, Session, Wordsmith},
+};
+use serde_json::json;
+use store::{
+    harbor::job::{Extra, Metrics, Source, Step, ToolCall},
+    utc,
+};
+
+use super::{
+    ActExtra, Audience, ChangedPath, MessageExtra, RequirementMoment, StepExtra, TurnEndExtra,
+    exception::may_be_said,
+};
+use crate::context::{
+    story::{EventStory, ReadingStory, StoryContext, StorySources, TurnStory},
+    words,
+};
+
+/// What steps are told from.
+pub(super) struct Telling<'a> {
+    pub(super) sources: &'a StorySources<'a>,
+    pub(super) story: &'a StoryContext,
+    pub(super) session: &'a Session,
+    pub(super) audience: Audience,
+    /// Checks that a public export says nothing of.
+    pub(super) withheld: &'a BTreeSet<String>,
+}
+
+/// Tells the session step by step; at least one step comes out.
+pub(super) fn steps(telling: &Telling<'_>) -> Result<Vec<Step>, serde_json::Error> {
+    let mut script = Script {
+        telling,
+        steps: Vec::new(),
+        work: None,
+        turn: None,
+        plan: None,
+        worded_by: None,
+        used: Used::default(),
+    };
+    for (at, entry) in telling.sources.entries.iter().enumerate() {
+        script.take(at, &entry.event)?;
+    }
+    script.end_turn()?;
+    if script.steps.is_empty() {
+        let message = format!("No message reached the agent: {}.", telling.story.ending);
+        script.push(Source::System, None, message, Vec::new(), None, StepExtra::default())?;
+    }
+    Ok(script.steps)
+}
+
+/// Steps while they grow.
+struct Script<'a> {
+    telling: &'a Telling<'a>,
+    steps: Vec<Step>,
+    /// The agent's step that is being told.
+    work: Option<Work>,
+    /// The turn that was opened last, as the story tells it.
+    turn: Option<&'a TurnStory>,
+    plan: Option<&'a TurnPlan>,
+    worded_by: Option<Wordsmith>,
+    used: Used,
+}
+
+/// What the agent said, and the tools that it used after that.
+struct Work {
+    at: usize,
+    message: String,
+    calls: Vec<ToolCall>,
+}
+
+/// Use reported in a turn.
+#[derive(Default)]
+struct Used {
+    reports: u32,
+    tokens: u64,
+    cost_microusd: u64,
+    unpriced: u32,
+}
+
+impl<'a> Script<'a> {
+    fn take(&mut self, at: usize, event: &'a Event) -> Result<(), serde_json::Error> {
+        match event {
+            Event::Decided(_, Command::Word { plan, .. }) => self.plan = Some(plan),
+            Event::Answered(_, Answer::Worded { by, .. }) => self.worded_by = Some(*by),
+            Event::Decided(_, Command::Prompt { turn, message, .. }) => {
+                self.end_turn()?;
+                let turns = &self.telling.story.turns;
+                self.turn = turns.iter().find(|told| told.turn == turn.0);
+                self.open_turn(at, *turn, message)?;
+            }
+            Event::Observed(Observation::AgentSaid { text, .. }) => {
+                if self.work.as_ref().is_some_and(|work| !work.calls.is_empty()) {
+                    self.end_work(None)?;
+                }
+                let message = &mut self.work_at(at).message;
+                if !message.is_empty() && !text.is_empty() {
+                    message.push('\n');
+                }
+                message.push_str(text);
+            }
+            Event::Observed(Observation::AgentActed(activity)) => {
+                let call = ToolCall {
+                    tool_call_id: format!("call-{}", self.telling.sources.entries[at].seq),
+                    function_name: activity.title.clone(),
+                    arguments: BTreeMap::new(),
+                    extra: Extra { pcb: json!({ "arguments": "not told" }) },
+                };
+                self.work_at(at).calls.push(call);
+            }
+            Event::Observed(Observation::Used { tokens, cost_microusd }) => {
+                self.used.reports += 1;
+                self.used.tokens += tokens;
+                self.used.cost_microusd += cost_microusd.unwrap_or(0);
+                self.used.unpriced += u32::from(cost_microusd.is_none());
+            }
+            Event::Answered(_, Answer::TurnEnded { .. }) => {
+                // A turn in which nothing was said has a step all the same: it tells what came of it.
+                self.work_at(at);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn work_at(&mut self, at: usize) -> &mut Work {
+        self.work.get_or_insert_with(|| Work { at, message: String::new(), calls: Vec::new() })
+    }
+
+    /// A message that never reached the agent is no step of the user.
+    fn open_turn(&mut self, at: usize, turn: Turn, message: &str) -> Result<(), serde_json::Error> {
+        let delivered = self.is_delivered(turn);
+        let plan = self.plan.take();
+        let tells = plan.is_some_and(|plan| plan.delivers().next().is_some());
+        let is_withheld = self.telling.audience == Audience::Public && tells;
+        let message_extra = MessageExtra {
+            delivered,
+            worded_by: self.worded_by.take().map(|by| wordsmith(by).to_owned()),
+            acts: plan.iter().flat_map(|plan| &plan.acts).map(act).collect(),
+            granted: self.turn.map_or_else(Vec::new, |told| told.granted.clone()),
+            undelivered_text: (!delivered && !is_withheld).then(|| message.to_owned()),
+        };
+        let extra = StepExtra {
+            turn: turn.0,
+            line: Some(self.telling.sources.places.line(at)),
+            message: Some(message_extra),
+            turn_end: None,
+        };
+        if delivered {
+            self.push(Source::User, Some(at), message.to_owned(), Vec::new(), None, extra)
+        } else {
+            let said = "A message of the user did not reach the agent.".to_owned();
+            self.push(Source::System, Some(at), said, Vec::new(), None, extra)
+        }
+    }
+
+    /// What the machine says if it follows the log, because a stamp can be withdrawn; else what the log says.
+    fn is_delivered(&self, turn: Turn) -> bool {
+        let session = self.telling.session;
+        if session.turn() >= turn {
+            return session.user_messages().any(|(told, _)| told == turn);
+        }
+        self.telling.sources.entries.iter().any(|entry| {
+            matches!(
+                &entry.event,
+                Event::Observed(Observation::Delivered { turn: told, .. }) if *told == turn
+            )
+        })
+    }
+
+    fn end_turn(&mut self) -> Result<(), serde_json::Error> {
+        let Some(told) = self.turn.take() else { return Ok(()) };
+        self.end_work(Some(told))
+    }
+
+    /// Closes the agent's step; the last one of a turn tells what came of the turn.
+    fn end_work(&mut self, last_of: Option<&TurnStory>) -> Result<(), serde_json::Error> {
+        let Some(work) = self.work.take() else { return Ok(()) };
+        let turn = last_of.or(self.turn).map_or(0, |told| told.turn);
+        let extra = StepExtra {
+            turn,
+            line: Some(self.telling.sources.places.line(work.at)),
+            message: None,
+            turn_end: last_of.map(|told| self.turn_end(told)),
+        };
+        let metrics = last_of.and_then(|_| std::mem::take(&mut self.used).metrics());
+        self.push(Source::Agent, Some(work.at), work.message, work.calls, metrics, extra)
+    }
+
+    fn turn_end(&self, told: &TurnStory) -> TurnEndExtra {
+        let moment = format!("turn {}", told.turn);
+        let requirements = self.telling.story.lanes.iter().filter_map(|lane| {
+            let cell = lane.cells.iter().find(|cell| cell.moment == moment)?;
+            Some(RequirementMoment { id: lane.id.clone(), steps: cell.steps.clone() })
+        });
+        TurnEndExtra {
+            ended: told.ended.clone(),
+            agent_ms: told.agent_ms,
+            asked_for: told.asked_for.clone(),
+            events: told.events.iter().filter(|event| self.may_tell(event)).cloned().collect(),
+            programs: told.ran.clone(),
+            programs_more: told.ran_more,
+            changed: told
+                .changed
+                .iter()
+                .map(|file| ChangedPath { what: file.what.clone(), path: file.path.clone() })
+                .collect(),
+            changed_more: told.changed_more,
+            changed_git: told.changed_git,
+            readings: told
+                .look
+                .iter()
+                .flat_map(|look| public_readings(&look.readings, self.telling.withheld))
+                .collect(),
+            requirements: requirements.collect(),
+        }
+    }
+
+    /// Whether an event's words may be told to whom the export is for.
+    fn may_tell(&self, event: &EventStory) -> bool {
+        let entries = self.telling.sources.entries.iter();
+        let flagged = entries.filter_map(|entry| match &entry.event {
+            Event::Observed(Observation::Flagged { flag, detail })
+            | Event::Answered(_, Answer::Failed { flag, detail, .. }) => Some((*flag, detail)),
+            _ => None,
+        });
+        let mut kept_back = flagged.filter(|(flag, _)| !may_be_said(*flag, self.telling.audience));
+        !kept_back.any(|(_, detail)| event.words.ends_with(detail.as_str()))
+    }
+
+    fn push(
+        &mut self,
+        source: Source,
+        at: Option<usize>,
+        message: String,
+        tool_calls: Vec<ToolCall>,
+        metrics: Option<Metrics>,
+        extra: StepExtra,
+    ) -> Result<(), serde_json::Error> {
+        let sources = self.telling.sources;
+        let elapsed_ms = at.map_or(0, |at| sources.entries[at].elapsed_ms);
+        let started = sources.places.started_utc.as_deref();
+        self.steps.push(Step {
+            step_id: self.steps.len() as u32 + 1,
+            timestamp: started.and_then(|started| utc::later(started, elapsed_ms)),
+            source,
+            message,
+            tool_calls,
+            metrics,
+            extra: Extra { pcb: serde_json::to_value(extra)? },
+        });
+        Ok(())
+    }
+}
+
+impl Used {
+    /// Tokens are reported in one sum, which is neither prompt nor completion.
+    fn metrics(self) -> Option<Metrics> {
+        (self.reports > 0).then(|| Metrics {
+            cost_usd: (self.unpriced == 0).then(|| usd(self.cost_microusd)),
+            extra: Extra { pcb: json!({ "tokens": self.tokens, "unpriced": self.unpriced }) },
+        })
+    }
+}
+
+pub(super) fn usd(microusd: u64) -> f64 {
+    microusd as f64 / 1e6
+}
+
+pub(super) fn public_readings(
+    readings: &[ReadingStory],
+    withheld: &BTreeSet<String>,
+) -> Vec<ReadingStory> {
+    readings.iter().filter(|reading| !withheld.contains(&reading.check)).cloned().collect()
+}
+
+fn wordsmith(by: Wordsmith) -> &'static str {
+    match by {
+        Wordsmith::Template => "template",
+        Wordsmith::Model => "model",
+        Wordsmith::Human => "human",
+    }
+}
+
+fn act(speech: &SpeechAct) -> ActExtra {
+    let named = |act: &str| ActExtra { act: act.to_owned(), ..ActExtra::default() };
+    let of = |act: &str, requirement: &domain::ids::RequirementId| ActExtra {
+        requirement: Some(requirement.to_string()),
+        ..named(act)
+    };
+    match speech {
+        SpeechAct::Open { .. } => named("open"),
+        SpeechAct::Grant { class, .. } => {
+            ActExtra { class: Some(class.name().to_owned()), ..named("grant") }
+        }
+        SpeechAct::Refuse { class, .. } => {
+            ActExtra { class: class.map(|class| class.name().to_owned()), ..named("refuse") }
+        }
+        SpeechAct::Answer { topic, .. } => {
+            ActExtra { topic: Some(topic.to_string()), ..named("answer") }
+        }
+        SpeechAct::Defer { .. } => named("defer"),
+        SpeechAct::DontKnow { .. } => named("dont_know"),
+        SpeechAct::Correct { requirement, level, .. } => {
+            ActExtra { level: Some(words::level(*level).to_owned()), ..of("correct", requirement) }
+        }
+        SpeechAct::Tell { requirement, .. } => of("tell", requirement),
+        SpeechAct::Acknowledge { requirement, .. } => of("acknowledge", requirement),
+        SpeechAct::Nudge { .. } => named("nudge"),
+        SpeechAct::CheckAgain { .. } => named("check_again"),
+        SpeechAct::Continue { .. } => named("continue"),
+    }
+}
