@@ -67,6 +67,8 @@ pub enum AgentMake {
         /// The task's solution.
         solution: Solution,
     },
+    /// `oracle` on a task that has steps: the solution of each.
+    OracleOfSteps(Vec<Solution>),
     /// `eager`.
     Eager(Solution),
     /// `nop`.
@@ -96,6 +98,7 @@ impl AgentMake {
             AgentMake::Oracle { script, solution } => {
                 ScriptedAgent::of_pair("oracle", script, solution)
             }
+            AgentMake::OracleOfSteps(solutions) => ScriptedAgent::of_steps("oracle", solutions),
             AgentMake::Eager(solution) => ScriptedAgent::eager(solution),
             AgentMake::Nop => ScriptedAgent::nop(),
             AgentMake::Counterexample { name, script, solution } => {

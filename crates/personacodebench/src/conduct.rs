@@ -367,6 +367,8 @@ pub struct Agents {
     kind: AgentKind,
     oracles: BTreeMap<PairId, Script>,
     solutions: BTreeMap<PairId, adapters::agents::Solution>,
+    /// Of pairs whose task has steps.
+    step_solutions: BTreeMap<PairId, Vec<adapters::agents::Solution>>,
     counterexamples: BTreeMap<PairId, Script>,
     own: Option<(Script, Option<PairId>)>,
 }
@@ -388,6 +390,7 @@ impl Agents {
         };
         let mut oracles = BTreeMap::new();
         let mut solutions = BTreeMap::new();
+        let mut step_solutions = BTreeMap::new();
         let mut counterexamples = BTreeMap::new();
         for (id, pair) in &release.release.pairs {
             let Some(task) = release.release.tasks.get(&pair.task) else { continue };
@@ -401,9 +404,13 @@ impl Agents {
             let files = release.tasks.get(&task.id).map_or_else(Vec::new, |f| entries(&f.solution));
             let env = options::resolve(&task.solution_env)?;
             let solution = adapters::agents::Solution { files, env };
+            if !task.steps.is_empty() {
+                let steps = release.tasks.get(&task.id).map_or(&[][..], |files| &files.steps);
+                step_solutions.insert(id.clone(), solutions_of_steps(&solution, steps));
+            }
             solutions.insert(id.clone(), solution);
         }
-        Ok(Self { kind, oracles, solutions, counterexamples, own })
+        Ok(Self { kind, oracles, solutions, step_solutions, counterexamples, own })
     }
 
     /// Channels that the driver gives, the same for every pair.
@@ -439,6 +446,9 @@ impl Agents {
         let make = match (&self.kind, &self.own) {
             (AgentKind::Nop, _) => AgentMake::Nop,
             (AgentKind::Eager, _) => AgentMake::Eager(solution()?),
+            (AgentKind::Oracle, _) if self.step_solutions.contains_key(pair) => {
+                AgentMake::OracleOfSteps(self.step_solutions[pair].clone())
+            }
             (AgentKind::Oracle, _) => AgentMake::Oracle {
                 script: self
                     .oracles
@@ -468,6 +478,21 @@ impl Agents {
         };
         Ok(Arc::new(make.agent()))
     }
+}
+
+/// The solution of each step: its own files laid over the task's.
+fn solutions_of_steps(
+    whole: &adapters::agents::Solution,
+    steps: &[StepFiles],
+) -> Vec<adapters::agents::Solution> {
+    let of_step = |step: &StepFiles| {
+        let own = entries(&step.solution);
+        let mut solution = whole.clone();
+        solution.files.retain(|file| !own.iter().any(|over| over.path == file.path));
+        solution.files.extend(own);
+        solution
+    };
+    steps.iter().map(of_step).collect()
 }
 
 /// Pairs that a refusal names.

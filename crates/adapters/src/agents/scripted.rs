@@ -42,6 +42,8 @@ pub enum Solves {
     WhenTold(Solution),
     /// In every turn.
     EachTurn(Solution),
+    /// The nth in the nth turn.
+    EachStep(Vec<Solution>),
 }
 
 /// A scripted agent.
@@ -72,6 +74,12 @@ impl ScriptedAgent {
     pub fn eager(solution: Solution) -> Self {
         let script = says_always("I have done what you asked for. The work is done.");
         Self { name: "eager".to_owned(), script, solves: Solves::EachTurn(solution) }
+    }
+
+    /// Runs the solution of each step of a task that has several, in the turn that is the step.
+    pub fn of_steps(name: impl Into<String>, solutions: Vec<Solution>) -> Self {
+        let script = says_always("I have done what you asked for. The work is done.");
+        Self { name: name.into(), script, solves: Solves::EachStep(solutions) }
     }
 
     /// Does nothing and says a word.
@@ -163,6 +171,11 @@ impl ScriptedConversation {
         state.turns += 1;
         match &self.solves {
             Solves::EachTurn(solution) => self.solve(solution, observer).await?,
+            Solves::EachStep(solutions) => {
+                if let Some(solution) = solutions.get(state.turns as usize - 1) {
+                    self.solve(solution, observer).await?;
+                }
+            }
             Solves::AtOpening(solution) if state.turns == 1 => {
                 self.solve(solution, observer).await?;
             }

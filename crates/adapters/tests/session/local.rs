@@ -9,7 +9,7 @@ use engine::ports::sandbox::Sandboxes;
 use crate::fixture::{Ended, Staged};
 
 /// Runs a session in a local sandbox; none where the host cannot make one, which is said.
-async fn run(staged: Staged) -> Option<Ended> {
+pub async fn run(staged: Staged) -> Option<Ended> {
     let state = tempfile::tempdir().expect("a directory for layers");
     let supervisor = Path::new(env!("CARGO_BIN_EXE_pcb-sandbox-supervisor"));
     let sandboxes =

@@ -4,3 +4,4 @@ mod evidence;
 mod fixture;
 mod local;
 mod simulated;
+mod steps;

@@ -356,16 +356,17 @@ impl SimulatedSandbox {
         Ended::Exited(code)
     }
 
-    /// The text of a program: after `sh -c`, of a file, or the words themselves.
+    /// The text of a program: after `sh -c` (or `bash`), of a file, or the words themselves.
     fn program(&self, argv: &[String], cwd: &str) -> Option<String> {
         let state = self.lock();
+        let is_shell = |name: &str| matches!(name, "sh" | "bash");
         let text = |path: &String| {
             let bytes = state.tree.file(&absolute(cwd, path))?;
             Some(String::from_utf8_lossy(bytes).into_owned())
         };
         match argv {
-            [shell, flag, program, ..] if shell == "sh" && flag == "-c" => Some(program.clone()),
-            [shell, path, ..] if shell == "sh" => text(path),
+            [shell, flag, program, ..] if is_shell(shell) && flag == "-c" => Some(program.clone()),
+            [shell, path, ..] if is_shell(shell) => text(path),
             [path, ..] if path.contains('/') => {
                 let mode = state.tree.get(&absolute(cwd, path))?.mode;
                 if mode & 0o111 == 0 { None } else { text(path) }
