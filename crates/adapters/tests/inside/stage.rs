@@ -11,7 +11,10 @@ use adapters::sandboxes::docker::link::{
     DEFAULT_CAPABILITIES, INSIDE_ARGUMENT, Launch, Link, Setup,
 };
 use engine::ports::sandbox::{Ended, Finished, SandboxFault};
-use tokio::process::{Child, Command};
+use tokio::{
+    net::unix::pipe,
+    process::{Child, Command},
+};
 
 /// A process namespace whose pid 1 has become an image's own command.
 pub struct Stage {
@@ -29,21 +32,28 @@ impl Stage {
     }
 
     pub async fn with(command: &[&str], setup: Setup) -> Result<Self, SandboxFault> {
+        let directory = tempfile::tempdir().unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
+        std::fs::set_permissions(directory.path(), mode).unwrap();
+        // Nobody outside the namespace may hold the other end, or its closing would not show.
+        let output = directory.path().join("output");
+        nix::unistd::mkfifo(&output, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let reader = pipe::OpenOptions::new().open_receiver(&output).unwrap();
         let mut namespace = Command::new("unshare")
             .args(["--pid", "--fork", "--mount-proc", "--kill-child"])
+            .args(["sh", "-c", r#"output=$1; shift; exec "$@" >"$output""#, "sh"])
+            .arg(&output)
             .arg(env!("CARGO_BIN_EXE_pcb-sandbox-supervisor"))
             .args([INSIDE_ARGUMENT, "--"])
             .args(command)
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let (writer, reader) = (namespace.stdin.take().unwrap(), namespace.stdout.take().unwrap());
+        let writer = namespace.stdin.take().unwrap();
         let link = Link::open(reader, writer, &setup).await?;
-        let directory = tempfile::tempdir().unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
-        std::fs::set_permissions(directory.path(), mode).unwrap();
+        // From here on it is empty.
+        std::fs::remove_file(&output).unwrap();
         Ok(Self { link, directory, _namespace: namespace })
     }
 
