@@ -14,7 +14,11 @@ use domain::{
 };
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
-use store::schema::Format;
+use store::{
+    harbor::adhoc::{Completion, task_folders},
+    layout,
+    schema::Format,
+};
 use thiserror::Error;
 
 use crate::commands::run::{ArmArg, BudgetArg, RunArgs, SandboxArg, UserArg};
@@ -58,6 +62,17 @@ pub enum OptionsError {
         "a task wants variables of this host in its environment, {0}: set them, or give them a default as in `${{NAME:-default}}`"
     )]
     Variables(MissingVariables),
+    /// Tasks of others have no persona.
+    #[error("{0} holds tasks without a persona: leave --arm out, or write --arm no-persona")]
+    NoPersona(PathBuf),
+    /// A reward that completes is asked of a release, which says that itself.
+    #[error("--completion is for Harbor tasks: each pair of a release says it in `[completion]`")]
+    OwnCompletion,
+    /// The reward that completes cannot be read.
+    #[error(
+        "--completion `{0}`: expected KEY>=VALUE with a number from 0, for instance reward>=0.5"
+    )]
+    Completion(String),
 }
 
 /// What `pcb run` does, resolved.
@@ -65,6 +80,8 @@ pub enum OptionsError {
 pub struct RunOptions {
     /// Release as typed.
     pub release: String,
+    /// Tasks of others that it names instead of a release.
+    pub adhoc: Option<AdHoc>,
     /// One run each.
     pub configurations: Vec<Configuration>,
     /// The arm.
@@ -91,6 +108,15 @@ pub struct RunOptions {
     pub out: PathBuf,
     /// JSON instead of the table.
     pub json: bool,
+}
+
+/// Tasks of others, run without a release.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdHoc {
+    /// A task, or a folder of them.
+    pub path: PathBuf,
+    /// The reward that completes one.
+    pub completion: Completion,
 }
 
 /// A configuration file: the options of `pcb run` by their long names.
@@ -157,7 +183,13 @@ impl RunOptions {
         };
         let at = args.config.as_deref().unwrap_or(Path::new(""));
         file.check_ranges(at)?;
-        let arm = pick(args.arm, file.arm.as_deref(), "arm", at)?.unwrap_or(ArmArg::Progressive);
+        let adhoc = adhoc(&args.release, args.completion.as_deref())?;
+        let arm = pick(args.arm, file.arm.as_deref(), "arm", at)?;
+        let arm = match (&adhoc, arm) {
+            (None, arm) => arm.unwrap_or(ArmArg::Progressive),
+            (Some(_), None | Some(ArmArg::NoPersona)) => ArmArg::NoPersona,
+            (Some(adhoc), Some(_)) => return Err(OptionsError::NoPersona(adhoc.path.clone())),
+        };
         let sandbox = pick(args.sandbox, file.sandbox.as_deref(), "sandbox", at)?
             .unwrap_or(SandboxArg::Local);
         let UserArg::Template =
@@ -168,6 +200,7 @@ impl RunOptions {
         let settings = if args.settings.is_empty() { &file.set } else { &args.settings };
         Ok(Self {
             release: args.release.clone(),
+            adhoc,
             configurations: configurations(agents, settings)?,
             arm: arm.into(),
             user: UserKind::Template,
@@ -280,6 +313,27 @@ fn pick<T: ValueEnum>(
     })
 }
 
+/// A folder that is no release and holds a task, or folders of tasks.
+fn adhoc(path: &str, completion: Option<&str>) -> Result<Option<AdHoc>, OptionsError> {
+    let path = Path::new(path);
+    let holds_tasks = || task_folders(path).is_ok_and(|folders| !folders.is_empty());
+    if layout::is_release(path) || !holds_tasks() {
+        return if completion.is_some() { Err(OptionsError::OwnCompletion) } else { Ok(None) };
+    }
+    let completion = completion.map_or(Ok(Completion::default()), completion_rule)?;
+    Ok(Some(AdHoc { path: path.to_owned(), completion }))
+}
+
+fn completion_rule(text: &str) -> Result<Completion, OptionsError> {
+    let parts = text.split_once(">=").map(|(key, value)| (key.trim(), value.trim().parse::<f64>()));
+    match parts {
+        Some((key, Ok(at_least))) if !key.is_empty() && at_least.is_finite() && at_least >= 0.0 => {
+            Ok(Completion { key: key.to_owned(), at_least })
+        }
+        _ => Err(OptionsError::Completion(text.to_owned())),
+    }
+}
+
 fn configurations(
     agents: &[String],
     settings: &[String],
@@ -359,6 +413,19 @@ mod tests {
         }
         for text in ["", ":m", "a:", "a:m@"] {
             assert!(configuration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn completions_are_a_key_and_a_bound() {
+        let check = |text: &str, expect: Option<(&str, f64)>| {
+            let read = completion_rule(text).ok().map(|rule| (rule.key, rule.at_least));
+            assert_eq!(read, expect.map(|(key, value)| (key.to_owned(), value)), "{text}");
+        };
+        check("reward>=1", Some(("reward", 1.0)));
+        check("pass rate >= 0.5", Some(("pass rate", 0.5)));
+        for text in ["reward", "reward>1", ">=1", "reward>=", "reward>=nan", "reward>=-1"] {
+            check(text, None);
         }
     }
 

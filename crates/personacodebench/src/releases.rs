@@ -1,13 +1,17 @@
 //! Opens the release that a command names, and shows what is wrong with it.
 
-use std::{ops::Range, path::PathBuf};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use domain::release::lint::{Note, Severity, lint};
 use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report,
 };
-use store::release_files::{
-    LoadedRelease, LockUse, Problem, Problems, open_release, open_release_with,
+use store::{
+    harbor::adhoc::{Completion, open_tasks},
+    release_files::{LoadedRelease, LockUse, Problem, Problems, open_release, open_release_with},
 };
 
 use crate::{bundled, failure::Failure, options};
@@ -38,6 +42,18 @@ pub fn open_clean(release: &str) -> Result<LoadedRelease, Failure> {
         return Ok(loaded);
     }
     Err(Failure::input(shown_notes(&loaded, &errors)))
+}
+
+/// Reads tasks of others for a run; what is not refused is said.
+pub fn open_adhoc(path: &Path, completion: &Completion) -> Result<LoadedRelease, Failure> {
+    let loaded =
+        open_tasks(path, completion).map_err(|problems| Failure::input(shown(&problems)))?;
+    for warning in &loaded.warnings {
+        let source =
+            loaded.tree.bytes(&warning.file).map(|b| String::from_utf8_lossy(b).into_owned());
+        eprint!("{}", render(warning, source, false));
+    }
+    Ok(loaded)
 }
 
 /// Problems as text: each with file, line, offending text and remedy.
@@ -147,7 +163,7 @@ fn place(problem: &Problem) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
+    use std::fs;
 
     use super::*;
 

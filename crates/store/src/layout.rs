@@ -6,12 +6,17 @@ use std::{
 };
 
 use domain::{
-    ids::{Attempt, PairId, Repeat},
+    ids::{Attempt, PairId, Repeat, StepId},
     release::CounterexampleKind,
 };
 
 /// The lock of a release, in its folder.
 pub const LOCK_FILE: &str = "release.lock";
+
+/// Whether a folder holds a task in Harbor's layout.
+pub fn is_task(folder: &Path) -> bool {
+    folder.join("task.toml").is_file()
+}
 
 /// Whether a folder is that of a release.
 pub fn is_release(folder: &Path) -> bool {
@@ -20,7 +25,7 @@ pub fn is_release(folder: &Path) -> bool {
 
 /// Paths within a release, with forward slashes.
 pub(crate) mod release_files {
-    use super::CounterexampleKind;
+    use super::{CounterexampleKind, StepId};
 
     pub(crate) const RELEASE: &str = "release.toml";
     pub(crate) const PERSONAS: &str = "personas/";
@@ -28,6 +33,8 @@ pub(crate) mod release_files {
     pub(crate) const PAIRS: &str = "pairs/";
     pub(crate) const PAIR: &str = "pair.toml";
     pub(crate) const ORACLE: &str = "oracle.toml";
+    /// Marks the files of an ad-hoc run: its tasks are somebody else's.
+    pub(crate) const ADHOC: &str = "adhoc.toml";
 
     pub(crate) fn persona(id: &str) -> String {
         format!("{PERSONAS}{id}.toml")
@@ -35,10 +42,6 @@ pub(crate) mod release_files {
 
     pub(crate) fn task_toml(task: &str) -> String {
         format!("{TASKS}{task}/task.toml")
-    }
-
-    pub(crate) fn instruction(task: &str) -> String {
-        format!("{TASKS}{task}/instruction.md")
     }
 
     /// A folder of a task, with the slash.
@@ -49,6 +52,11 @@ pub(crate) mod release_files {
     /// A file of a task by its path within the task's folder.
     pub(crate) fn task_file(task: &str, path: &str) -> String {
         format!("{TASKS}{task}/{path}")
+    }
+
+    /// A path within the folder of a step, relative to the task's folder.
+    pub(crate) fn step(step: &StepId, path: &str) -> String {
+        format!("steps/{step}/{path}")
     }
 
     pub(crate) fn pair_toml(pair: &str) -> String {
@@ -83,8 +91,15 @@ pub(crate) mod release_files {
         const ROOT: &[&str] = &["release.toml", "personas/", "tasks/", "pairs/", "README.md"];
         const PERSONA: &[&str] = &["ID.toml"];
         const FOLDER: &[&str] = &["a folder for each"];
-        const TASK: &[&str] =
-            &["task.toml", "instruction.md", "environment/", "tests/", "solution/", "README.md"];
+        const TASK: &[&str] = &[
+            "task.toml",
+            "instruction.md",
+            "environment/",
+            "tests/",
+            "solution/",
+            "steps/",
+            "README.md",
+        ];
         const PAIR: &[&str] = &[
             "pair.toml",
             "oracle.toml",
@@ -111,7 +126,7 @@ pub(crate) mod release_files {
                 (["task.toml", "instruction.md"].contains(&name) || is_note(name), TASK)
             }
             ["tasks", _, folder, ..] => {
-                (["environment", "tests", "solution"].contains(&folder), TASK)
+                (["environment", "tests", "solution", "steps"].contains(&folder), TASK)
             }
             ["pairs", _, name] => {
                 (["pair.toml", "oracle.toml"].contains(&name) || is_note(name), PAIR)

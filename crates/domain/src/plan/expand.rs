@@ -2,6 +2,7 @@
 //! resolved, draws drawn.
 
 use alloc::{
+    collections::BTreeSet,
     string::{String, ToString},
     vec::Vec,
 };
@@ -13,7 +14,7 @@ use crate::{
     acceptance::glob::Glob,
     evidence::{Channel, ChannelSet},
     ids::{CheckId, PairId, Repeat, RequirementId, TaskId},
-    release::{Expr, Pair, Release, Requirement, Step, StepPlaced, Task},
+    release::{Expr, Pair, Release, Requirement, Step, StepPlaced, Task, Unsupported},
     seed::Seed,
 };
 
@@ -56,7 +57,7 @@ pub enum PlanError {
         task: TaskId,
     },
     /// Pairs that the sandbox and the driver cannot run; all of them at once.
-    #[error("{} cannot run here: {}", count(.0.len(), "pair or check"), list(.0))]
+    #[error("{} cannot run here: {}", count(.0.len(), "pair, task or check"), list(.0))]
     Unsuited(Vec<Unsuited>),
 }
 
@@ -78,6 +79,14 @@ pub enum Unsuited {
         pair: PairId,
         /// The sandbox asked for.
         sandbox: String,
+    },
+    /// The pair's task asks for what the sandbox does not give.
+    #[error("task {task}: {}; {}", unsupported.what, unsupported.remedy)]
+    Task {
+        /// The task.
+        task: TaskId,
+        /// What, and what to do about it.
+        unsupported: Unsupported,
     },
     /// A mandatory requirement needs a channel that nobody gives.
     #[error(
@@ -110,13 +119,14 @@ pub fn expand(release: &Release, request: &PlanRequest) -> Result<Plan, PlanErro
         return Err(PlanError::Zero("the budget multiplier"));
     }
     let pairs = chosen(release, request)?;
-    let unsuited: Vec<Unsuited> = pairs
+    let mut unsuited: Vec<Unsuited> = pairs
         .iter()
         .flat_map(|pair| {
             let task = release.tasks.get(&pair.task);
             unsuited(pair, task, request)
         })
         .collect();
+    unsuited.extend(unsupported(release, &pairs, request));
     if !unsuited.is_empty() {
         return Err(PlanError::Unsuited(unsuited));
     }
@@ -301,6 +311,18 @@ fn unsuited(pair: &Pair, task: Option<&Task>, request: &PlanRequest) -> Vec<Unsu
     }
     found.dedup();
     found
+}
+
+/// What the tasks of the pairs ask for and the sandbox does not give; each task once.
+fn unsupported(release: &Release, pairs: &[&Pair], request: &PlanRequest) -> Vec<Unsuited> {
+    let tasks: BTreeSet<&TaskId> = pairs.iter().map(|pair| &pair.task).collect();
+    let tasks = tasks.into_iter().filter_map(|id| release.tasks.get(id));
+    let of_task = |task: &Task| {
+        let id = task.id.clone();
+        let found = task.unsupported_by(&request.side.sandbox).into_iter();
+        found.map(move |unsupported| Unsuited::Task { task: id.clone(), unsupported })
+    };
+    tasks.flat_map(of_task).collect()
 }
 
 fn refers_to_session(pair: &Pair, requirement: &Requirement) -> bool {

@@ -14,6 +14,7 @@ mod persona;
 mod requirement;
 mod script;
 mod secret;
+mod support;
 mod task;
 mod template;
 
@@ -41,6 +42,7 @@ pub use requirement::{
 };
 pub use script::{Script, ScriptBlock, ScriptStep, ScriptWhen};
 pub use secret::{SecretCheck, SecretPlace};
+pub use support::{DOCKER, Unsupported};
 pub use task::{
     AgentPhase, Artifact, CollectHook, MAIN_SERVICE, Package, RewardStrategy, Step, StepPlaced,
     Task, VerifierEnvironment, VerifierPhase,

@@ -7,4 +7,5 @@ mod folds;
 mod lints;
 mod plans;
 mod results;
+mod sandboxes;
 mod scores;

@@ -146,7 +146,7 @@ fn what_cannot_run_here_is_refused_by_name() {
         Arm::Progressive,
         Channel::Processes,
         "local",
-        "1 pair or check cannot run here: pair house: check commits of the mandatory requirement \
+        "1 pair, task or check cannot run here: pair house: check commits of the mandatory requirement \
          quiet needs channel E3",
     );
     check(Arm::NoPersona, Channel::Processes, "local", "house/1");
@@ -155,7 +155,7 @@ fn what_cannot_run_here_is_refused_by_name() {
         Arm::NoPersona,
         Channel::Network,
         "docker",
-        "1 pair or check cannot run here: pair house does not run in the sandbox docker",
+        "1 pair, task or check cannot run here: pair house does not run in the sandbox docker",
     );
 }
 

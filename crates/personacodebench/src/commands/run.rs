@@ -35,9 +35,10 @@ use crate::{
 #[command(after_help = "\
 Examples:
   pcb run starter --agent oracle --agent eager --agent nop
-  pcb run ./my-release --agent ./my-agent.toml --arm opening --repeats 3")]
+  pcb run ./my-release --agent ./my-agent.toml --arm opening --repeats 3
+  pcb run ./harbor-tasks --agent oracle --completion 'reward>=0.5'")]
 pub struct RunArgs {
-    /// A bundled release (see `pcb list releases`) or the path of one.
+    /// A bundled release (see `pcb list releases`), the path of one, or a Harbor task or folder of them.
     pub release: String,
     /// Agent as NAME[:MODEL[@EFFORT]]; NAME is a built-in or the path of a script. Each one is a run of the group.
     #[arg(long = "agent", value_name = "NAME[:MODEL[@EFFORT]]")]
@@ -45,7 +46,7 @@ pub struct RunArgs {
     /// A setting of the configuration; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
-    /// What the user tells when [default: progressive].
+    /// What the user tells when [default: progressive; for Harbor tasks: no-persona].
     #[arg(long, value_enum)]
     pub arm: Option<ArmArg>,
     /// Where the agent works [default: local].
@@ -75,6 +76,9 @@ pub struct RunArgs {
     /// Seed of all drawing [default: 1].
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
+    /// The reward that completes a Harbor task [default: reward>=1].
+    #[arg(long, value_name = "KEY>=VALUE")]
+    pub completion: Option<String>,
     /// Folder in which the group's folder is made [default: runs].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -133,7 +137,10 @@ pub enum BudgetArg {
 /// Plans, runs and prints.
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let options = RunOptions::resolve(args)?;
-    let loaded = releases::open_clean(&options.release)?;
+    let loaded = match &options.adhoc {
+        Some(adhoc) => releases::open_adhoc(&adhoc.path, &adhoc.completion)?,
+        None => releases::open_clean(&options.release)?,
+    };
     runtime()?.block_on(start(&options, &loaded))
 }
 

@@ -1,9 +1,20 @@
-//! Files in Harbor's layout: a task's `task.toml` and its instruction, and what a finished run is written as ([`job`]).
+//! Files in Harbor's layout: a task's `task.toml`, its instruction and its folders, and what a finished run is written
+//! as ([`job`]).
 
+pub mod adhoc;
+mod artifacts;
+mod environment;
+mod folder;
+mod ignored;
 mod instruction;
 pub mod job;
+mod manner;
+mod network;
 mod size;
+mod steps;
 mod task_toml;
 
+pub(crate) use environment::look_into;
 pub(crate) use instruction::strip_canary;
-pub(crate) use task_toml::{TaskSettings, read_task_toml};
+pub(crate) use manner::Manner;
+pub(crate) use task_toml::read_task_toml;

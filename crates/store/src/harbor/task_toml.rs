@@ -1,53 +1,64 @@
-//! Reads Harbor's `task.toml`, the part that is supported: [`TaskSettings`]; every other key is refused by name.
+//! Reads Harbor's `task.toml` to a typed task: [`read_task_toml`]. What Harbor knows and no session can do is refused
+//! by name; which sandbox a task needs is the task's own to say.
 
-use domain::release::{EnvTable, Environment, VerifierPhase, WorkdirSource};
+use domain::{
+    ids::TaskId,
+    release::{
+        AgentPhase, EnvTable, Package, RewardStrategy, Task, VerifierEnvironment, VerifierPhase,
+    },
+};
 
-use super::size::parse_size_mb;
+use super::{
+    Manner,
+    artifacts::{read_artifacts, read_collect},
+    environment::{read_env, read_environment, undeclared},
+    network::read_phase,
+    steps::read_steps,
+};
 use crate::release_files::sheet::{Table, Value};
-
-/// What `task.toml` says, defaults worked in.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct TaskSettings {
-    pub(crate) environment: Environment,
-    pub(crate) agent_timeout_sec: Option<f64>,
-    pub(crate) verifier_timeout_sec: f64,
-    pub(crate) verifier_env: EnvTable,
-    pub(crate) solution_env: EnvTable,
-}
 
 const SCHEMA_VERSIONS: [&str; 5] = ["1.0", "1.1", "1.2", "1.3", "1.4"];
 
-/// Reads a whole `task.toml`.
-pub(crate) fn read_task_toml(root: Table<'_>) -> Option<TaskSettings> {
-    let schema = read_schema_version(&root);
-    // Both are free: metadata by Harbor's own rule, the package's description because nothing depends on it.
+/// Reads a whole `task.toml`; instructions and folders are not looked at.
+pub(crate) fn read_task_toml(root: Table<'_>, id: TaskId, manner: Manner) -> Option<Task> {
+    let schema = read_schema_version(&root, manner);
+    // Free by Harbor's own rule.
     let metadata = root.opt("metadata", |value| value.table("[metadata]").map(drop));
-    let package = root.opt("task", |value| value.table("[task]").map(drop));
+    let package = root.opt("task", read_package);
     let source = root.opt("source", Value::text);
-    let agent = root.or("agent", None, read_agent);
-    let default = (VerifierPhase::TIMEOUT_SEC, EnvTable::default());
-    let verifier = root.or("verifier", default, read_verifier);
-    let environment = root.req("environment", read_environment);
+    let agent = root.or("agent", AgentPhase::default(), read_agent);
+    let verifier =
+        root.or("verifier", VerifierPhase::default(), |value| read_verifier(value, manner));
+    let environment = match manner {
+        Manner::Release => root.req("environment", |value| read_environment(value, manner)),
+        Manner::AdHoc => {
+            root.or("environment", undeclared(manner), |value| read_environment(value, manner))
+        }
+    };
     let solution_env = root.or("solution", EnvTable::default(), read_solution);
-    let known = ["artifacts", "steps", "multi_step_reward_strategy"];
-    let refused = refuse(&root, "", &known);
+    let artifacts = root.or("artifacts", Vec::new(), read_artifacts);
+    let steps = root.or("steps", Vec::new(), read_steps);
+    let strategy = root.or("multi_step_reward_strategy", RewardStrategy::Mean, |value| {
+        value.word(&[("mean", RewardStrategy::Mean), ("final", RewardStrategy::Final)])
+    });
     root.finish();
     schema?;
     metadata?;
-    package?;
-    source?;
-    refused?;
-    let ((verifier_timeout_sec, verifier_env), environment) = (verifier?, environment?);
-    Some(TaskSettings {
-        environment,
-        agent_timeout_sec: agent?,
-        verifier_timeout_sec,
-        verifier_env,
+    Some(Task {
+        package: package?,
+        source: source?,
+        environment: environment?,
+        agent: agent?,
+        verifier: verifier?,
         solution_env: solution_env?,
+        artifacts: artifacts?,
+        steps: steps?,
+        reward_strategy: strategy?,
+        ..Task::new(id, "")
     })
 }
 
-fn read_schema_version(root: &Table<'_>) -> Option<()> {
+fn read_schema_version(root: &Table<'_>, manner: Manner) -> Option<()> {
     let (current, legacy) = (root.get("schema_version"), root.get("version"));
     if let (Some(_), Some(legacy)) = (&current, &legacy) {
         let remedy = "remove `version`: it is the old name of `schema_version`";
@@ -56,16 +67,22 @@ fn read_schema_version(root: &Table<'_>) -> Option<()> {
     }
     let Some(value) = current.or(legacy) else { return Some(()) };
     let version = value.text()?;
-    if !SCHEMA_VERSIONS.contains(&version.as_str()) {
-        let message = format!("schema version `{version}` of task.toml is not supported");
-        value.problem(message, format!("use one of {}", SCHEMA_VERSIONS.join(", ")));
-        return None;
+    if SCHEMA_VERSIONS.contains(&version.as_str()) {
+        return Some(());
     }
-    Some(())
+    let known = SCHEMA_VERSIONS.join(", ");
+    if manner == Manner::AdHoc {
+        let message = format!("schema version `{version}` is not known: it is read as the newest");
+        value.warning(message, format!("known here: {known}"));
+        return Some(());
+    }
+    let message = format!("schema version `{version}` of task.toml is not supported");
+    value.problem(message, format!("use one of {known}"));
+    None
 }
 
 /// Refuses by name what Harbor knows and this version does not support.
-fn refuse(table: &Table<'_>, prefix: &str, keys: &[&'static str]) -> Option<()> {
+pub(super) fn refuse(table: &Table<'_>, prefix: &str, keys: &[&'static str]) -> Option<()> {
     let mut none_given = true;
     for key in keys {
         if table.get(key).is_some() {
@@ -79,35 +96,101 @@ fn refuse(table: &Table<'_>, prefix: &str, keys: &[&'static str]) -> Option<()> 
     none_given.then_some(())
 }
 
-fn read_agent(value: &Value<'_>) -> Option<Option<f64>> {
-    let table = value.table("[agent]")?;
-    let timeout_sec = table.opt("timeout_sec", Value::positive);
-    let refused = refuse(&table, "agent.", &["user", "network_mode", "allowed_hosts"]);
+fn read_package(value: &Value<'_>) -> Option<Package> {
+    let table = value.table("[task]")?;
+    let name = table.req("name", |value| {
+        let name = value.text()?;
+        if !is_package_name(&name) {
+            let message = format!("`{name}` is no name of a package");
+            value.problem(message, "write `organisation/name` in letters, digits and `._-`");
+            return None;
+        }
+        Some(name)
+    });
+    let version = table.opt("version", Value::text);
+    let description = table.opt("description", Value::text);
+    let keywords = table.opt("keywords", Value::any_texts);
+    let authors = table.or("authors", Vec::new(), |value| {
+        let people = value.tables("an author")?;
+        let count = people.len();
+        let read = |person: Table<'_>| {
+            let name = person.req("name", Value::text);
+            let email = person.opt("email", Value::text);
+            person.finish();
+            name.and(email)
+        };
+        let read: Vec<_> = people.into_iter().filter_map(read).collect();
+        (read.len() == count).then_some(read)
+    });
     table.finish();
-    refused?;
-    timeout_sec
+    description?;
+    keywords?;
+    authors?;
+    Some(Package { name: name?, version: version? })
 }
 
-fn read_verifier(value: &Value<'_>) -> Option<(f64, EnvTable)> {
+fn is_package_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+            && !part.contains("..")
+    };
+    name.split_once('/').is_some_and(|(organisation, name)| is_part(organisation) && is_part(name))
+}
+
+/// A user's name, or a number.
+pub(super) fn read_user(value: &Value<'_>) -> Option<String> {
+    if value.is_number() {
+        return value.u32().map(|id| id.to_string());
+    }
+    value.filled_text()
+}
+
+fn read_agent(value: &Value<'_>) -> Option<AgentPhase> {
+    let table = value.table("[agent]")?;
+    let timeout_sec = table.opt("timeout_sec", Value::positive);
+    let user = table.opt("user", read_user);
+    let network = read_phase(&table);
+    table.finish();
+    Some(AgentPhase { timeout_sec: timeout_sec?, user: user?, network: network? })
+}
+
+fn read_verifier(value: &Value<'_>, manner: Manner) -> Option<VerifierPhase> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mode {
+        Shared,
+        Separate,
+    }
     let table = value.table("[verifier]")?;
     let timeout_sec = table.or("timeout_sec", VerifierPhase::TIMEOUT_SEC, Value::positive);
     let env = table.or("env", EnvTable::default(), read_env);
+    let user = table.opt("user", read_user);
+    let network = read_phase(&table);
+    let collect = table.or("collect", Vec::new(), read_collect);
+    let declared = table.opt("environment", |value| read_environment(value, manner));
     let mode = table.opt("environment_mode", |value| {
-        let mode = value.text()?;
-        if mode != "shared" {
-            let message = format!(
-                "Harbor's `verifier.environment_mode = \"{mode}\"` is not supported by this version"
-            );
-            value.problem(message, "write \"shared\" or leave the task out");
-        }
-        (mode == "shared").then_some(())
+        value.word(&[("shared", Mode::Shared), ("separate", Mode::Separate)])
     });
-    let known = ["user", "environment", "collect", "network_mode", "allowed_hosts"];
-    let refused = refuse(&table, "verifier.", &known);
+    let (mode, declared) = (mode?, declared?);
+    let environment = match (mode, declared) {
+        (Some(Mode::Shared), Some(_)) => {
+            let message = "`verifier.environment` stands beside `environment_mode = \"shared\"`";
+            let remedy = "write \"separate\", or remove the table";
+            table.problem_at_key("environment_mode", message, remedy);
+            return None;
+        }
+        (Some(Mode::Shared) | None, None) => VerifierEnvironment::Shared,
+        (_, declared) => VerifierEnvironment::Separate { declared: declared.map(Box::new) },
+    };
     table.finish();
-    mode?;
-    refused?;
-    Some((timeout_sec?, env?))
+    Some(VerifierPhase {
+        timeout_sec: timeout_sec?,
+        env: env?,
+        user: user?,
+        network: network?,
+        environment,
+        collect: collect?,
+    })
 }
 
 fn read_solution(value: &Value<'_>) -> Option<EnvTable> {
@@ -115,116 +198,4 @@ fn read_solution(value: &Value<'_>) -> Option<EnvTable> {
     let env = table.or("env", EnvTable::default(), read_env);
     table.finish();
     env
-}
-
-fn read_environment(value: &Value<'_>) -> Option<Environment> {
-    let table = value.table("[environment]")?;
-    let build_timeout_sec =
-        table.or("build_timeout_sec", Environment::BUILD_TIMEOUT_SEC, Value::positive);
-    let cpus = table.or("cpus", 1.0, Value::positive);
-    let memory_mb = read_size(&table, "memory_mb", "memory");
-    let storage_mb = read_size(&table, "storage_mb", "storage");
-    let env = table.or("env", EnvTable::default(), read_env);
-    let workdir = table.opt("workdir", read_workdir);
-    let network = read_network(&table);
-    let os = table.opt("os", |value| value.word(&[("linux", ())]));
-    let gpus = table.opt("gpus", |value| {
-        let count = value.u32()?;
-        if count > 0 {
-            value.problem("GPUs are not supported by this version", "leave this task out");
-        }
-        (count == 0).then_some(())
-    });
-    let known = ["docker_image", "gpu_types", "tpu", "mcp_servers", "skills_dir", "healthcheck"];
-    let refused = refuse(&table, "environment.", &known);
-    table.finish();
-    network?;
-    os?;
-    gpus?;
-    refused?;
-    let mut environment = Environment {
-        build_timeout_sec: build_timeout_sec?,
-        cpus: Some(cpus?),
-        memory_mb: memory_mb?,
-        storage_mb: storage_mb?,
-        env: env?,
-        ..Environment::default()
-    };
-    if let Some(workdir) = workdir? {
-        environment.workdir = workdir;
-        environment.workdir_said_by = WorkdirSource::Declared;
-    }
-    Some(environment)
-}
-
-/// A size in mebibytes, or the deprecated text of it.
-fn read_size(table: &Table<'_>, key: &'static str, legacy: &'static str) -> Option<Option<u64>> {
-    let size = table.opt(key, Value::u64);
-    let old = table.opt(legacy, |value| {
-        let parsed = parse_size_mb(&value.text()?);
-        if parsed.is_none() {
-            let remedy = format!("write `{key} = 2048`, a number of mebibytes");
-            value.problem("no size that Harbor reads", remedy);
-        }
-        parsed
-    });
-    match (size?, old?) {
-        (Some(size), Some(old)) if size != old => {
-            let message = format!("`{legacy}` and `{key}` say different things");
-            table.problem_at_key(legacy, message, format!("remove `{legacy}`, the old name"));
-            None
-        }
-        (size, old) => Some(size.or(old)),
-    }
-}
-
-/// Sandboxes of this version have no network, so a task that needs one is refused.
-fn read_network(table: &Table<'_>) -> Option<()> {
-    const REMEDY: &str = "write `network_mode = \"no-network\"` if the task needs no network";
-    let (mode, legacy) = (table.get("network_mode"), table.get("allow_internet"));
-    let hosts = refuse(table, "environment.", &["allowed_hosts"]);
-    match (mode, legacy) {
-        (Some(mode), _) => {
-            let text = mode.text()?;
-            if text != "no-network" {
-                mode.problem(
-                    format!("network mode `{text}` is not supported by this version"),
-                    REMEDY,
-                );
-                return None;
-            }
-        }
-        (None, Some(legacy)) => {
-            if legacy.bool()? {
-                legacy.problem("a task with internet is not supported by this version", REMEDY);
-                return None;
-            }
-        }
-        (None, None) => {
-            table.problem(
-                "a task without `network_mode` has the public network, which is not supported by this version",
-                REMEDY,
-            );
-            return None;
-        }
-    }
-    hosts
-}
-
-fn read_workdir(value: &Value<'_>) -> Option<String> {
-    let workdir = value.filled_text()?;
-    if !workdir.starts_with('/') || workdir.split('/').any(|part| part == "..") {
-        value.problem("the working directory is not absolute", "write it from `/`, without `..`");
-        return None;
-    }
-    Some(workdir)
-}
-
-fn read_env(value: &Value<'_>) -> Option<EnvTable> {
-    let table = value.table("env")?;
-    let entries = table.entries();
-    let count = entries.len();
-    let read = |(name, _, value): (String, _, Value<'_>)| Some((name, value.text()?));
-    let env: EnvTable = entries.into_iter().filter_map(read).collect();
-    (env.0.len() == count).then_some(env)
 }

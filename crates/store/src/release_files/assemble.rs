@@ -13,14 +13,14 @@ use domain::{
 use super::{
     locations::{Location, Locations},
     pair, persona,
-    problem::Problems,
+    problem::{Problem, Problems},
     script,
     sheet::{Sheet, Table, Value},
     suggest,
     tree::{ReleaseTree, TreeFile},
 };
 use crate::{
-    harbor::{TaskSettings, read_task_toml, strip_canary},
+    harbor::Manner,
     layout::{LOCK_FILE, release_files as names},
     lock::{LockState, ReleaseLock},
 };
@@ -38,6 +38,8 @@ pub struct LoadedRelease {
     pub tree: ReleaseTree,
     /// Names each file with its hash; its digest is the release's.
     pub lock: ReleaseLock,
+    /// What an ad-hoc reading did not refuse, in order of file and place.
+    pub warnings: Vec<Problem>,
     locations: Locations,
 }
 
@@ -100,6 +102,10 @@ pub fn open_release_with(folder: &Path, lock_use: LockUse) -> Result<LoadedRelea
         return Err(problems);
     }
     let tree = ReleaseTree::read(folder, &mut problems);
+    if tree.bytes(names::ADHOC).is_some() {
+        let message = "only runs hold a file of this name: it marks tasks of others";
+        problems.add_whole_file(names::ADHOC, message, "remove it");
+    }
     let lock = ReleaseLock::of(&tree);
     let state = match lock_use {
         LockUse::Check => lock.compare_with(&folder.join(LOCK_FILE), &mut problems),
@@ -120,14 +126,22 @@ fn assemble(
     state: LockState,
     mut problems: Problems,
 ) -> Result<LoadedRelease, Problems> {
-    let mut reading =
-        Reading { tree: &tree, problems: &mut problems, locations: Locations::default() };
-    reading.refuse_strays();
+    let manner = if tree.bytes(names::ADHOC).is_some() { Manner::AdHoc } else { Manner::Release };
+    let locations = Locations::default();
+    let mut reading = Reading { tree: &tree, problems: &mut problems, manner, locations };
+    if manner == Manner::Release {
+        reading.refuse_strays();
+    }
     let head = reading.sheet(names::RELEASE, "`release.toml`", read_head);
     let personas = reading.personas();
     let (tasks, task_files) = reading.tasks();
     let (pairs, pair_files) = reading.pairs(&tasks);
     let locations = reading.locations;
+    let mut warnings = problems.warnings().to_vec();
+    warnings.sort_by_cached_key(|warning| {
+        let line = warning.spot.as_ref().map(|spot| spot.line);
+        (warning.file.clone(), line, warning.message.clone())
+    });
     let head = problems.or(head)?;
     let release = Release {
         id: head.id,
@@ -139,7 +153,8 @@ fn assemble(
         tasks,
         pairs,
     };
-    Ok(LoadedRelease { release, tasks: task_files, pairs: pair_files, tree, lock, locations })
+    let (tasks, pairs) = (task_files, pair_files);
+    Ok(LoadedRelease { release, tasks, pairs, tree, lock, warnings, locations })
 }
 
 impl LoadedRelease {
@@ -196,15 +211,16 @@ pub(super) fn read_head(root: Table<'_>) -> Option<Head> {
 }
 
 /// The state of reading one release.
-struct Reading<'r> {
-    tree: &'r ReleaseTree,
-    problems: &'r mut Problems,
+pub(super) struct Reading<'r> {
+    pub(super) tree: &'r ReleaseTree,
+    pub(super) problems: &'r mut Problems,
+    pub(super) manner: Manner,
     locations: Locations,
 }
 
 impl Reading<'_> {
     /// The text of a file; that it is missing or no text is a problem.
-    fn text(&mut self, file: &str) -> Option<Arc<str>> {
+    pub(super) fn text(&mut self, file: &str) -> Option<Arc<str>> {
         let Some(bytes) = self.tree.bytes(file) else {
             self.problems.add_whole_file(file, "the file is missing", "add it");
             return None;
@@ -220,14 +236,14 @@ impl Reading<'_> {
     }
 
     /// Reads one TOML file and remembers where its keys stand.
-    fn sheet<T>(
+    pub(super) fn sheet<T>(
         &mut self,
         file: &str,
         what: &str,
         read: impl FnOnce(Table<'_>) -> Option<T>,
     ) -> Option<T> {
         let text = self.text(file)?;
-        let sheet = Sheet::new(file, &text);
+        let sheet = Sheet::new(file, &text).with_unknown_keys(self.manner.unknown_keys());
         let value = sheet.read(what, read);
         let spans = sheet.finish(self.problems);
         self.locations.add(file, spans);
@@ -241,7 +257,7 @@ impl Reading<'_> {
         if let Some(bytes) = self.tree.bytes(file) {
             self.problems.add_source(file, &String::from_utf8_lossy(bytes));
         }
-        self.problems.add(super::Problem {
+        self.problems.add(Problem {
             file: file.to_owned(),
             spot: location.spot,
             message,
@@ -260,73 +276,6 @@ impl Reading<'_> {
             personas.insert(persona.id.clone(), persona);
         }
         personas
-    }
-
-    fn tasks(&mut self) -> (BTreeMap<TaskId, Task>, BTreeMap<TaskId, TaskFiles>) {
-        let (mut tasks, mut files) = (BTreeMap::new(), BTreeMap::new());
-        for name in self.tree.folders(names::TASKS) {
-            let id = TaskId::new(name.clone());
-            let settings = self.sheet(&names::task_toml(&name), "`task.toml`", read_task_toml);
-            let statement = self.statement(&name);
-            files.insert(id.clone(), self.task_files(&name));
-            if let (Some(settings), Some(statement)) = (settings, statement) {
-                tasks.insert(id.clone(), task(id, settings, statement));
-            }
-        }
-        (tasks, files)
-    }
-
-    fn statement(&mut self, task: &str) -> Option<String> {
-        let file = names::instruction(task);
-        let text = self.text(&file)?;
-        let statement = strip_canary(&text).trim_end().to_owned();
-        if statement.is_empty() {
-            let remedy = "say in it what is to be done";
-            self.problems.add_whole_file(file, "the instruction says nothing", remedy);
-            return None;
-        }
-        Some(statement)
-    }
-
-    fn task_files(&mut self, task: &str) -> TaskFiles {
-        let environment = self.tree.below(&names::task_folder(task, "environment"));
-        let (dockerfile, environment): (Vec<_>, Vec<_>) =
-            environment.into_iter().partition(|file| file.path == "Dockerfile");
-        let files = TaskFiles {
-            environment,
-            dockerfile: dockerfile.into_iter().next().map(|file| file.content),
-            tests: self.tree.below(&names::task_folder(task, "tests")),
-            solution: self.tree.below(&names::task_folder(task, "solution")),
-            steps: Vec::new(),
-        };
-        for (tree, folder, needed, what) in [
-            (
-                &files.environment,
-                "environment",
-                "setup.sh",
-                "makes the state that work begins with",
-            ),
-            (&files.tests, "tests", "test.sh", "decides whether the task is done"),
-            (&files.solution, "solution", "solve.sh", "proves that the task can be done"),
-        ] {
-            let file = format!("{}{needed}", names::task_folder(task, folder));
-            match tree.iter().find(|file| file.path == needed) {
-                None => {
-                    let remedy = format!("add it: it {what}");
-                    self.problems.add_whole_file(file, "the file is missing", remedy);
-                }
-                Some(script) if !script.content.starts_with(b"#!") => {
-                    let remedy = "begin it with its interpreter, for instance `#!/bin/sh`";
-                    self.problems.add_whole_file(
-                        file,
-                        "the script has no first line `#!…`",
-                        remedy,
-                    );
-                }
-                Some(_) => {}
-            }
-        }
-        files
     }
 
     fn pairs(
@@ -413,7 +362,7 @@ impl Reading<'_> {
             if let Some(bytes) = self.tree.bytes(&toml) {
                 self.problems.add_source(&toml, &String::from_utf8_lossy(bytes));
             }
-            self.problems.add(super::Problem { file: toml, spot, message, remedy });
+            self.problems.add(Problem { file: toml, spot, message, remedy });
         }
     }
 
@@ -439,14 +388,4 @@ impl Reading<'_> {
             }
         }
     }
-}
-
-fn task(id: TaskId, settings: TaskSettings, statement: String) -> Task {
-    let mut task = Task::new(id, statement);
-    task.environment = settings.environment;
-    task.agent.timeout_sec = settings.agent_timeout_sec;
-    task.verifier.timeout_sec = settings.verifier_timeout_sec;
-    task.verifier.env = settings.verifier_env;
-    task.solution_env = settings.solution_env;
-    task
 }

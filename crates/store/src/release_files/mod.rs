@@ -14,6 +14,7 @@ mod schema;
 mod script;
 pub(crate) mod sheet;
 mod suggest;
+mod tasks;
 mod tree;
 
 pub use assemble::{

@@ -56,6 +56,7 @@ fn floor_boundary(text: &str, mut at: usize) -> usize {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
     list: Vec<Problem>,
+    warnings: Vec<Problem>,
     sources: BTreeMap<String, Arc<str>>,
 }
 
@@ -84,6 +85,16 @@ impl Problems {
         self.list.push(problem);
     }
 
+    /// Takes down what a reader does not refuse.
+    pub(crate) fn warn(&mut self, warning: Problem) {
+        self.warnings.push(warning);
+    }
+
+    /// What was not refused, in order of file and place.
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
+    }
+
     pub(crate) fn add_whole_file(
         &mut self,
         file: impl Into<String>,
@@ -104,10 +115,12 @@ impl Problems {
             let start = problem.spot.as_ref().map(|spot| spot.span.start);
             (problem.file.clone(), start, problem.message.clone())
         };
-        self.list.sort_by_cached_key(key);
-        self.list.dedup();
-        let list = &self.list;
-        self.sources.retain(|file, _| list.iter().any(|problem| &problem.file == file));
+        for list in [&mut self.list, &mut self.warnings] {
+            list.sort_by_cached_key(key);
+            list.dedup();
+        }
+        let named = || self.list.iter().chain(&self.warnings).map(|problem| &problem.file);
+        self.sources.retain(|file, _| named().any(|name| name == file));
         self
     }
 

@@ -17,14 +17,36 @@ use super::{
 pub(crate) struct Sheet<'t> {
     file: &'t str,
     text: &'t str,
+    unknown_keys: UnknownKeys,
     problems: RefCell<Vec<Problem>>,
+    warnings: RefCell<Vec<Problem>>,
     spans: RefCell<BTreeMap<String, Range<usize>>>,
+}
+
+/// What becomes of keys that nothing reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnknownKeys {
+    /// They are problems.
+    Refuse,
+    /// They are warnings.
+    Warn,
 }
 
 impl<'t> Sheet<'t> {
     pub(crate) fn new(file: &'t str, text: &'t str) -> Self {
-        let (problems, spans) = (RefCell::default(), RefCell::default());
-        Self { file, text, problems, spans }
+        Self {
+            file,
+            text,
+            unknown_keys: UnknownKeys::Refuse,
+            problems: RefCell::default(),
+            warnings: RefCell::default(),
+            spans: RefCell::default(),
+        }
+    }
+
+    /// The same, with what becomes of keys that nothing reads.
+    pub(crate) fn with_unknown_keys(self, unknown_keys: UnknownKeys) -> Self {
+        Self { unknown_keys, ..self }
     }
 
     /// Parses and hands the root table to `read`; a file with syntax errors is not read any further.
@@ -58,12 +80,18 @@ impl<'t> Sheet<'t> {
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        self.problems.borrow_mut().push(Problem {
-            file: self.file.to_owned(),
-            spot: Some(Spot::new(self.text, span)),
-            message: message.into(),
-            remedy: remedy.into(),
-        });
+        let problem = self.described(span, message.into(), remedy.into());
+        self.problems.borrow_mut().push(problem);
+    }
+
+    fn warning(&self, span: Range<usize>, message: impl Into<String>, remedy: impl Into<String>) {
+        let warning = self.described(span, message.into(), remedy.into());
+        self.warnings.borrow_mut().push(warning);
+    }
+
+    fn described(&self, span: Range<usize>, message: String, remedy: String) -> Problem {
+        let spot = Some(Spot::new(self.text, span));
+        Problem { file: self.file.to_owned(), spot, message, remedy }
     }
 
     /// Hands over what was found: problems, and the place of each key by its path.
@@ -71,6 +99,9 @@ impl<'t> Sheet<'t> {
         problems.add_source(self.file, self.text);
         for problem in self.problems.into_inner() {
             problems.add(problem);
+        }
+        for warning in self.warnings.into_inner() {
+            problems.warn(warning);
         }
         self.spans.into_inner()
     }
@@ -188,7 +219,7 @@ impl<'s> Table<'s> {
         self
     }
 
-    /// Refuses every key that nobody asked for.
+    /// Refuses every key that nobody asked for, or warns of it.
     pub(crate) fn finish(self) {
         let asked = self.asked.borrow();
         for key in self.table.keys() {
@@ -197,7 +228,10 @@ impl<'s> Table<'s> {
             }
             let message = format!("unknown key `{}` in {}", key.get_ref(), self.what);
             let remedy = suggest::remedy(key.get_ref(), asked.iter().copied());
-            self.sheet.problem(key.span(), message, remedy);
+            match self.sheet.unknown_keys {
+                UnknownKeys::Refuse => self.sheet.problem(key.span(), message, remedy),
+                UnknownKeys::Warn => self.sheet.warning(key.span(), message, remedy),
+            }
         }
     }
 
@@ -292,6 +326,23 @@ impl<'s> Value<'s> {
         }
     }
 
+    /// A number of either sign, whole or not, finite.
+    pub(crate) fn signed(&self) -> Option<f64> {
+        match self.cell()? {
+            Cell::Integer(value) => Some(value as f64),
+            Cell::Real(value) => Some(value),
+            _ => self.wrong("a number"),
+        }
+    }
+
+    /// A number from 0, for pauses.
+    pub(crate) fn not_negative(&self) -> Option<f64> {
+        match self.number()? {
+            value if value >= 0.0 => Some(value),
+            _ => self.wrong("a number from 0"),
+        }
+    }
+
     /// A number above 0, for times and sizes.
     pub(crate) fn positive(&self) -> Option<f64> {
         match self.number()? {
@@ -310,6 +361,14 @@ impl<'s> Value<'s> {
             Value { sheet: self.sheet, value, name: self.name.clone(), path }
         };
         Some(list.iter().enumerate().map(element).collect())
+    }
+
+    /// Texts that may be blank.
+    pub(crate) fn any_texts(&self) -> Option<Vec<String>> {
+        let list = self.list()?;
+        let count = list.len();
+        let texts: Vec<String> = list.iter().filter_map(Value::text).collect();
+        (texts.len() == count).then_some(texts)
     }
 
     pub(crate) fn texts(&self) -> Option<Vec<String>> {
@@ -389,6 +448,10 @@ impl<'s> Value<'s> {
         self.sheet.problem(self.value.span(), message, remedy);
     }
 
+    pub(crate) fn warning(&self, message: impl Into<String>, remedy: impl Into<String>) {
+        self.sheet.warning(self.value.span(), message, remedy);
+    }
+
     fn wrong<T>(&self, wanted: &str) -> Option<T> {
         let found = match self.value.get_ref() {
             DeValue::String(_) => "a text",
@@ -407,6 +470,14 @@ impl<'s> Value<'s> {
 impl Value<'_> {
     pub(crate) fn is_list(&self) -> bool {
         self.value.get_ref().is_array()
+    }
+
+    pub(crate) fn is_text(&self) -> bool {
+        self.value.get_ref().is_str()
+    }
+
+    pub(crate) fn is_table(&self) -> bool {
+        self.value.get_ref().is_table()
     }
 
     pub(crate) fn is_number(&self) -> bool {

@@ -114,9 +114,14 @@ impl Skeleton<'_> {
     }
 }
 
+/// The file of the user that speaks where there is no persona.
+pub(crate) fn neutral_persona(canary: &str) -> String {
+    filled(template!("persona/neutral.toml"), &[("canary", canary)])
+}
+
 fn release(id: &str, canary: &str) -> Vec<SkeletonFile> {
     let words = [("canary", canary), ("release", id)];
-    let neutral = filled(template!("persona/neutral.toml"), &words);
+    let neutral = neutral_persona(canary);
     let mut files = vec![
         plain(names::RELEASE, filled(template!("release.toml"), &words)),
         plain(names::persona("neutral"), neutral),

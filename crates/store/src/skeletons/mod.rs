@@ -5,5 +5,6 @@ mod kinds;
 mod place;
 
 pub use added::{AddError, RequirementAdded, add_requirement};
+pub(crate) use kinds::neutral_persona;
 pub use kinds::{Skeleton, SkeletonFile};
 pub use place::{PlaceError, place};

@@ -8,6 +8,7 @@ mod counterexamples;
 mod delivered;
 mod limits;
 mod note;
+mod sandboxes;
 mod secrets;
 mod shape;
 mod steps;
@@ -46,6 +47,7 @@ pub fn lint(release: &Release) -> Vec<Note> {
         conditions::pair(&scope, &mut notes);
         acceptance::pair(&scope, &mut notes);
         limits::pair(&scope, &mut notes);
+        sandboxes::pair(&scope, &mut notes);
         counterexamples::pair(&scope, &mut notes);
         arms::pair(&scope, release, &mut notes);
         steps::pair(&scope, &mut notes);

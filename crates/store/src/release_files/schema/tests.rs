@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use domain::ids::TaskId;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -15,11 +16,14 @@ use super::{
         pair, persona,
         problem::{Problem, Problems},
         script,
-        sheet::Sheet,
+        sheet::{Sheet, Table},
     },
     formats,
 };
-use crate::{harbor::read_task_toml, skeletons::Skeleton};
+use crate::{
+    harbor::{Manner, read_task_toml},
+    skeletons::Skeleton,
+};
 
 /// Samples that hold every key of their format.
 const SAMPLES: [(&str, &str); 7] = [
@@ -43,7 +47,11 @@ fn read(format: &str, text: &str) -> Vec<Problem> {
         "persona" => sheet.read("a persona", persona::read).is_some(),
         "pair" => sheet.read("a pair", pair::read).is_some(),
         "script" => sheet.read("a script", script::read).is_some(),
-        "task" => sheet.read("a task", read_task_toml).is_some(),
+        "task" => {
+            let read =
+                |root: Table<'_>| read_task_toml(root, TaskId::new("sample"), Manner::Release);
+            sheet.read("a task", read).is_some()
+        }
         other => panic!("no reader for {other}"),
     };
     let mut problems = Problems::default();
@@ -210,8 +218,12 @@ fn only_the_reader_refuses(place: &str, value: Option<&Value>) -> bool {
     match value {
         // A whole number below 0 is refused where one that is not whole is accepted.
         Some(value) if last == "at_least" || place.contains("/is/") => value == &json!(-1),
-        // An old name must say what the new one says.
-        _ => matches!(last, "memory" | "memory_mb" | "storage" | "storage_mb"),
+        // Each host of an allow-list is looked at, and stands where the list is declared.
+        _ if place.contains("/allowed_hosts") || last == "network_mode" => true,
+        // Paths of artifacts stay inside, names of steps are folders, and each stands once.
+        _ if place.contains("/artifacts/") || place.starts_with("/steps/") => true,
+        // A separate environment is not shared; an old name must say what the new one says.
+        _ => matches!(last, "environment_mode" | "memory" | "memory_mb" | "storage" | "storage_mb"),
     }
 }
 

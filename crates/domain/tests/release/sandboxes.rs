@@ -1,0 +1,76 @@
+//! What a task asks for against what sandboxes give: refused by name, never left out.
+
+use domain::{
+    plan::expand,
+    release::{EnvTable, McpServer, McpTransport, Network, Recipe, Task, lint::lint},
+};
+
+use crate::build::{release, request, task};
+
+/// What each sandbox says of the changed task; nothing means that the task runs there.
+fn check(change: impl FnOnce(&mut Task), local: &[&str], docker: &[&str]) {
+    let mut task = task();
+    change(&mut task);
+    for (sandbox, expect) in [("local", local), ("docker", docker)] {
+        let found = task.unsupported_by(sandbox);
+        let found: Vec<&str> = found.iter().map(|one| one.what.as_str()).collect();
+        assert_eq!(found.len(), expect.len(), "{sandbox}: {found:?}");
+        for (found, expect) in found.iter().zip(expect) {
+            assert!(found.contains(expect), "{sandbox}: {found:?} lacks {expect:?}");
+        }
+    }
+}
+
+#[test]
+fn each_demand_is_named() {
+    check(|_| {}, &[], &[]);
+    let image = |task: &mut Task| {
+        task.environment.recipes.clear();
+        task.environment.image = Some("a:1".into());
+    };
+    check(image, &["`environment.docker_image` needs a container"], &[]);
+    check(
+        |task| task.environment.recipes = [Recipe::Dockerfile].into(),
+        &["environment/Dockerfile"],
+        &[],
+    );
+    check(|task| task.environment.recipes = [Recipe::BareDockerfile].into(), &[], &[]);
+    check(|task| task.environment.recipes = [Recipe::Setup, Recipe::Dockerfile].into(), &[], &[]);
+    check(
+        |task| task.environment.recipes = [Recipe::Compose].into(),
+        &["docker-compose.yaml"],
+        &[],
+    );
+    check(|task| task.environment.network = Network::Public, &["\"public\""], &[]);
+    let hosts = |task: &mut Task| task.environment.network = Network::Allowlist(Vec::new());
+    let planned = ["`environment.network_mode` (an allow-list of hosts) is planned"];
+    check(hosts, &planned, &planned);
+    let tools = |task: &mut Task| {
+        let transport = McpTransport::Sse { url: "http://a".into(), headers: EnvTable::default() };
+        task.environment.mcp_servers = vec![McpServer { name: "a".into(), transport }];
+        task.environment.skills_dir = Some("/skills".into());
+    };
+    check(tools, &["mcp_servers", "skills_dir"], &["mcp_servers", "skills_dir"]);
+}
+
+#[test]
+fn a_run_is_refused_with_the_remedy() {
+    let mut release = release();
+    let task = release.tasks.values_mut().next().expect("a task");
+    task.environment.network = Network::Public;
+    let error = expand(&release, &request()).expect_err("local has no network");
+    let text = error.to_string();
+    assert!(text.contains("task greet: `environment.network_mode = \"public\"`"), "{text}");
+    assert!(text.contains("run it with --sandbox docker"), "{text}");
+}
+
+#[test]
+fn a_pair_without_any_sandbox_is_noted() {
+    let mut release = release();
+    assert!(!lint(&release).iter().any(|note| note.message.contains("no sandbox")));
+    let task = release.tasks.values_mut().next().expect("a task");
+    task.environment.skills_dir = Some("/skills".into());
+    let notes = lint(&release);
+    let note = notes.iter().find(|note| note.message.contains("no sandbox of pair house gives it"));
+    assert!(note.is_some(), "{notes:?}");
+}
