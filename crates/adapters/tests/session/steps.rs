@@ -11,7 +11,7 @@ use domain::{
     fault::{Ending, Flag},
     ids::StepId,
     plan::Arm,
-    release::{EnvTable, Step, StepPlaced},
+    release::{Step, StepPlaced},
     result::{completion, steps},
     session::{Answer, Command, CompletionOutcome, Event},
 };
@@ -52,22 +52,10 @@ fn staged(made: &[Made]) -> Staged {
     };
     let mut solutions = Vec::new();
     for (made, name) in made.iter().zip(["one", "two", "three"]) {
-        staged.scenario.steps.push(Step {
-            name: StepId::new(name),
-            statement: format!("Do step {name}."),
-            agent_timeout_sec: None,
-            verifier_timeout_sec: Some(60.0),
-            verifier_env: EnvTable::default(),
-            verifier_user: None,
-            min_reward: made
-                .min_reward
-                .map(|least| ("reward".to_owned(), least))
-                .into_iter()
-                .collect(),
-            healthcheck: None,
-            artifacts: Vec::new(),
-            placed: made.placed(),
-        });
+        let mut step = Step::new(StepId::new(name), format!("Do step {name}."));
+        step.min_reward.extend(made.min_reward.map(|least| ("reward".to_owned(), least)));
+        step.placed = made.placed();
+        staged.scenario.steps.push(step);
         let tests = entries(&[("test.sh", made.tests)]);
         let env = BTreeMap::from([("STEP".to_owned(), name.to_owned())]);
         staged.steps.push(StepParts {

@@ -194,6 +194,24 @@ impl Task {
     }
 }
 
+impl Step {
+    /// A step that says nothing but what is to be done.
+    pub fn new(name: StepId, statement: impl Into<String>) -> Self {
+        Self {
+            name,
+            statement: statement.into(),
+            agent_timeout_sec: None,
+            verifier_timeout_sec: None,
+            verifier_env: EnvTable::default(),
+            verifier_user: None,
+            min_reward: BTreeMap::new(),
+            healthcheck: None,
+            artifacts: Vec::new(),
+            placed: StepPlaced::Nothing,
+        }
+    }
+}
+
 impl VerifierPhase {
     /// Seconds that a verification takes at the most where a task says nothing.
     pub const TIMEOUT_SEC: f64 = 600.0;

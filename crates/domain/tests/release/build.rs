@@ -157,6 +157,18 @@ pub fn task() -> Task {
     task
 }
 
+/// The task of the clean release in three steps, and its pair as such a task needs it.
+pub fn with_steps(release: &mut Release) {
+    let task = release.tasks.get_mut(&TaskId::new("greet")).unwrap();
+    task.steps =
+        ["one", "two", "three"].map(|name| Step::new(StepId::new(name), "Greet on.")).into();
+    let pair = house(release);
+    pair.persona = PersonaId::new("neutral");
+    (pair.requirements, pair.counterexamples, pair.checks) = Default::default();
+    (pair.topics, pair.permissions, pair.knows) = Default::default();
+    pair.budget = Budget::default();
+}
+
 pub fn release() -> Release {
     let personas = [persona("caretaker.v1"), persona("neutral")];
     Release {

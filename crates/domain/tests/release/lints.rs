@@ -997,6 +997,55 @@ fn budgets_suffice() {
 }
 
 #[test]
+fn steps_go_without_persona() {
+    let check = |spoil: fn(&mut Pair), expect: &[&str]| {
+        check(
+            |release| {
+                with_steps(release);
+                // The persona of the other tests is not what is asked about.
+                release.personas.remove(&PersonaId::new("caretaker.v1"));
+                spoil(house(release));
+            },
+            expect,
+        );
+    };
+    check(|_| {}, &[]);
+    check(
+        |pair| pair.completion.verify = VerifyMode::Live,
+        &[
+            "pair house completion.verify: steps are verified on copies, in which no service of the \
+           agent runs",
+        ],
+    );
+    check(
+        |pair| pair.budget.turns = Some(2),
+        &["pair house budget.turns: 2 turns do not suffice for 3 steps"],
+    );
+    crate::lints::check(
+        |release| {
+            with_steps(release);
+            house(release).persona = PersonaId::new("caretaker.v1");
+        },
+        &[
+            "pair house persona: the task `greet` has steps, and its messages are theirs: a persona \
+           has no say in it",
+        ],
+    );
+    crate::lints::check(
+        |release| {
+            let before = house(release).clone();
+            with_steps(release);
+            release.personas.remove(&PersonaId::new("caretaker.v1"));
+            let pair = house(release);
+            pair.requirements.push(before.requirements[0].clone());
+            pair.counterexamples.push(before.counterexamples[0].clone());
+            pair.checks.push(before.checks[0].clone());
+        },
+        &["house/note : the task `greet` has steps, so nobody tells this requirement"],
+    );
+}
+
+#[test]
 fn who_drops_out_of_the_opening_arm_is_said() {
     let left_out = "warning: house/note opening: its acceptance refers to the telling or to grants, \
                     so the opening arm leaves the pair out";

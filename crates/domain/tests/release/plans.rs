@@ -5,7 +5,7 @@ use domain::{
     fault::Remedy,
     ids::*,
     plan::*,
-    release::{ActionClass, Expr, Release},
+    release::{ActionClass, Expr, Release, StepPlaced, Task},
     session::Scenario,
 };
 
@@ -157,6 +157,70 @@ fn what_cannot_run_here_is_refused_by_name() {
         "docker",
         "1 pair, task or check cannot run here: pair house does not run in the sandbox docker",
     );
+}
+
+#[test]
+fn steps_have_times_of_their_own() {
+    let check =
+        |change: fn(&mut Task), side: fn(&mut BenchmarkSide), expect: (&[u64], [u64; 3])| {
+            let mut release = release();
+            with_steps(&mut release);
+            change(release.tasks.get_mut(&TaskId::new("greet")).unwrap());
+            let planned = plan(&release, |request| {
+                request.arm = Arm::NoPersona;
+                side(&mut request.side);
+            });
+            let spec = planned.unwrap().specs.remove(0);
+            let limits = spec.limits;
+            let times = [limits.agent_time_ms, limits.wall_time_ms, limits.verification_ms];
+            assert_eq!((&spec.steps_agent_ms[..], times), expect);
+            assert_eq!(limits.turns_max, 4);
+        };
+    // Between its steps two are verified, 120 s each.
+    check(|_| {}, |_| {}, (&[60_000; 3], [180_000, 4_020_000, 900_000]));
+    check(
+        |task| {
+            task.steps[1].agent_timeout_sec = Some(7.5);
+            task.steps[1].verifier_timeout_sec = Some(700.0);
+            task.steps[1].placed = StepPlaced::FilesAndSetup;
+            task.steps[2].placed = StepPlaced::Files;
+        },
+        |side| side.budget_multiplier = 2,
+        (&[120_000, 15_000, 120_000], [255_000, 4_735_000, 1_300_000]),
+    );
+    check(
+        |task| task.agent.timeout_sec = None,
+        |side| side.interaction_limit_sec = Some(10),
+        (&[3_600_000; 3], [10_000, 3_850_000, 900_000]),
+    );
+}
+
+#[test]
+fn every_step_has_a_turn() {
+    let mut release = release();
+    with_steps(&mut release);
+    let task = release.tasks.get_mut(&TaskId::new("greet")).unwrap();
+    let step = task.steps[0].clone();
+    task.steps.resize(9, step);
+    let planned = plan(&release, |request| request.arm = Arm::NoPersona).unwrap();
+    assert_eq!(planned.specs[0].limits.turns_max, 9);
+}
+
+#[test]
+fn steps_are_asked_for_without_persona_alone() {
+    let mut release = release();
+    with_steps(&mut release);
+    for arm in Arm::ALL {
+        let planned = plan(&release, |request| request.arm = arm);
+        let expect = match arm {
+            Arm::NoPersona => "house/1",
+            _ => {
+                "1 pair or check cannot run here: pair house has a task with steps, which only the \
+                 arm `no-persona` runs"
+            }
+        };
+        assert_eq!(planned.map_or_else(|error| error, |plan| order(&plan)), expect);
+    }
 }
 
 #[test]

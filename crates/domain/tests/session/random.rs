@@ -7,7 +7,7 @@ use domain::{
     evidence::Permission,
     fault::{Ending, Flag},
     ids::{CommandId, RequestId, Turn},
-    release::ActionClass,
+    release::{ActionClass, StepPlaced},
     session::{Answer, Command, Entry, Event, Next, Observation, TurnStop, Watchdog, replay},
 };
 
@@ -15,6 +15,7 @@ use super::{
     dice::Dice,
     model::{self, Ask, Need, Past, Spec},
     player::{AgentTurn, Player, acts},
+    script::left,
     setting::setting,
 };
 
@@ -288,7 +289,8 @@ fn the_model_decides_the_same_again() {
 fn survive(seed: u64) {
     let mut dice = Dice::new(seed);
     let spec = random_spec(&mut dice);
-    let mut scenario = setting(&model::words(&spec));
+    let words = if seed % 4 == 3 { random_steps(&mut dice) } else { model::words(&spec) };
+    let mut scenario = setting(&words);
     if dice.once_in(2) {
         scenario.spec.limits.tokens_max = Some(1 + dice.below(2_000) as u64);
         scenario.spec.limits.agent_time_ms = 1 + dice.below(8_000) as u64;
@@ -318,6 +320,11 @@ fn survive(seed: u64) {
                     number += 1;
                     work(&mut player, &mut dice, id, number, &spec);
                 } else {
+                    if matches!(command, Command::VerifyStep { .. }) && dice.once_in(3) {
+                        let outcomes = ["reward=0", "style=1", "no-reward", "timed-out"];
+                        let outcome: &str = dice.pick::<&str>(&outcomes);
+                        player.world.step_outcomes.push_back(left(outcome));
+                    }
                     let answer = player.perform(&command);
                     player.answer(id, answer);
                 }
@@ -328,6 +335,7 @@ fn survive(seed: u64) {
     player.check_replay();
     check_invariants(&player, seed);
     check_budgets(&player, seed);
+    check_steps(&player, seed);
     if dice.once_in(5) {
         let cut = dice.below(player.log.len());
         replay(player.session.scenario().clone(), &player.log[..cut]).expect("a prefix replays");
@@ -410,6 +418,55 @@ fn forge(player: &mut Player, dice: &mut Dice) {
     let refused = player.session.apply(&Entry { seq, elapsed_ms: 0, event });
     assert!(refused.is_err());
     assert_eq!(player.session, before);
+}
+
+/// A task of one to five steps.
+fn random_steps(dice: &mut Dice) -> String {
+    let mut words = if dice.once_in(3) { "final\n".to_string() } else { String::new() };
+    for name in &["bed", "path", "gate", "pond", "hedge"][..1 + dice.below(5)] {
+        words.push_str(&format!("step {name} ms={}", 1 + dice.below(5_000)));
+        words.push_str(dice.pick::<&str>(&["", " files", " setup"]));
+        words.push_str(dice.pick::<&str>(&["", " least=reward:0.5", " least=style:0"]));
+        words.push('\n');
+    }
+    words
+}
+
+/// No step is asked for before the one before it was verified, sufficed, and its own files lie there.
+fn check_steps(player: &Player, seed: u64) {
+    let session = &player.session;
+    let steps = &session.scenario().steps;
+    if steps.is_empty() {
+        return;
+    }
+    assert!(session.turn().0 as usize <= steps.len(), "seed {seed}");
+    let (mut verified, mut placed) = (0, 0);
+    let mut open = None;
+    for entry in &player.log {
+        match &entry.event {
+            Event::Decided(_, Command::Prompt { turn, .. }) => {
+                let step = &steps[turn.0 as usize - 1];
+                assert_eq!(verified, turn.0 - 1, "seed {seed}: turn {turn}");
+                let needs_placing = turn.0 > 1 && step.placed != StepPlaced::Nothing;
+                assert!(!needs_placing || placed == turn.0, "seed {seed}: turn {turn}");
+            }
+            Event::Decided(_, Command::PlaceStep { turn, step }) => {
+                assert_eq!(*step, steps[turn.0 as usize - 1].name, "seed {seed}");
+                open = Some(*turn);
+            }
+            Event::Answered(_, Answer::StepPlaced { .. }) => placed = open.map_or(0, |turn| turn.0),
+            Event::Answered(_, Answer::StepVerified { .. }) => verified += 1,
+            Event::Decided(_, Command::VerifyCompletion) => {
+                assert!(verified < session.turn().0, "seed {seed}: verified twice");
+            }
+            _ => {}
+        }
+    }
+    let reached = domain::result::steps(session).iter().filter(|s| s.outcome.is_some()).count();
+    assert!(reached <= session.turn().0 as usize, "seed {seed}");
+    if session.ending() == Some(Ending::Accepted) {
+        assert_eq!(session.turn().0 as usize, steps.len(), "seed {seed}");
+    }
 }
 
 fn check_budgets(player: &Player, seed: u64) {

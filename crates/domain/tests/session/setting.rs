@@ -1,7 +1,5 @@
 //! Scenarios from a few words: one requirement a line, checks by the names that they mention.
 
-use std::collections::BTreeMap;
-
 use domain::{
     evidence::Channel,
     ids::{
@@ -11,10 +9,10 @@ use domain::{
     plan::{Arm, SessionLimits, SessionSpec, UserKind},
     release::{
         ActionClass, AfterTelling, Area, Binds, BudgetKind, Check, CheckKind, Claim,
-        CompletionRule, Condition, EnvTable, ExecKind, ExitFilter, Expr, Fact, Feedback, FsState,
-        GenericAsk, IfPresatisfied, IfPreviolated, Latest, Pass, Patience, PermissionAnswer,
-        PermissionEntry, PermissionTable, Persona, Read, Requirement, RewardStrategy, Sight, Step,
-        StepPlaced, Tell, Telling, Topic, Utterances, VerifyMode,
+        CompletionRule, Condition, ExecKind, ExitFilter, Expr, Fact, Feedback, FsState, GenericAsk,
+        IfPresatisfied, IfPreviolated, Latest, Pass, Patience, PermissionAnswer, PermissionEntry,
+        PermissionTable, Persona, Read, Requirement, RewardStrategy, Sight, Step, StepPlaced, Tell,
+        Telling, Topic, Utterances, VerifyMode,
     },
     session::Scenario,
 };
@@ -166,18 +164,7 @@ fn blank() -> Scenario {
 fn step(line: &str) -> Step {
     let mut fields = line.split_whitespace();
     let name = fields.next().expect("a name");
-    let mut step = Step {
-        name: StepId::new(name),
-        statement: format!("Make the {name}."),
-        agent_timeout_sec: None,
-        verifier_timeout_sec: None,
-        verifier_env: EnvTable::default(),
-        verifier_user: None,
-        min_reward: BTreeMap::new(),
-        healthcheck: None,
-        artifacts: vec![],
-        placed: StepPlaced::Nothing,
-    };
+    let mut step = Step::new(StepId::new(name), format!("Make the {name}."));
     for field in fields {
         match field.split_once('=').unwrap_or((field, "")) {
             ("files", _) => step.placed = StepPlaced::Files,

@@ -176,8 +176,11 @@ fn is_used(scope: &Scope<'_>, id: &CheckId) -> bool {
     })
 }
 
-/// A pair that the native solution alone could pass measures nothing of the person.
+/// A pair that the native solution alone could pass measures nothing of the person; without a person it is to.
 fn needs_an_act(scope: &Scope<'_>, notes: &mut Notes) {
+    if !scope.task.steps.is_empty() {
+        return;
+    }
     let demanding =
         scope.pair.requirements.iter().any(|requirement| {
             requirement.mandatory && demands(scope, &requirement.pass.holds, true)

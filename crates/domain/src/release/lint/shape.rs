@@ -103,7 +103,8 @@ pub(super) fn pair(pair: &Pair, release: &Release, notes: &mut Notes) {
             "name a file of `personas/` without its ending",
         );
     }
-    if pair.persona.as_str() == Scenario::NEUTRAL {
+    let has_steps = release.tasks.get(&pair.task).is_some_and(|task| !task.steps.is_empty());
+    if pair.persona.as_str() == Scenario::NEUTRAL && !has_steps {
         notes.error(
             at("persona".into()),
             "the neutral persona has no requirements to tell",
