@@ -21,8 +21,17 @@ pub struct Stage {
     pub link: Link,
     /// A directory that everybody may write.
     pub directory: tempfile::TempDir,
+    /// The other end of the program's output, as an engine holds it.
+    _output: Option<std::fs::File>,
     /// Kills the namespace when it is dropped.
     _namespace: Child,
+}
+
+/// Whether somebody else keeps the program's output open, as an engine does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum OutputHeld {
+    Yes,
+    No,
 }
 
 impl Stage {
@@ -32,6 +41,14 @@ impl Stage {
     }
 
     pub async fn with(command: &[&str], setup: Setup) -> Result<Self, SandboxFault> {
+        Self::holding(OutputHeld::No, command, setup).await
+    }
+
+    pub async fn holding(
+        output_held: OutputHeld,
+        command: &[&str],
+        setup: Setup,
+    ) -> Result<Self, SandboxFault> {
         let directory = tempfile::tempdir().unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
         std::fs::set_permissions(directory.path(), mode).unwrap();
@@ -39,6 +56,8 @@ impl Stage {
         let output = directory.path().join("output");
         nix::unistd::mkfifo(&output, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let reader = pipe::OpenOptions::new().open_receiver(&output).unwrap();
+        let held = (output_held == OutputHeld::Yes)
+            .then(|| std::fs::OpenOptions::new().write(true).open(&output).unwrap());
         let mut namespace = Command::new("unshare")
             .args(["--pid", "--fork", "--mount-proc", "--kill-child"])
             .args(["sh", "-c", r#"output=$1; shift; exec "$@" >"$output""#, "sh"])
@@ -54,7 +73,7 @@ impl Stage {
         let link = Link::open(reader, writer, &setup).await?;
         // From here on it is empty.
         std::fs::remove_file(&output).unwrap();
-        Ok(Self { link, directory, _namespace: namespace })
+        Ok(Self { link, directory, _output: held, _namespace: namespace })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -6,7 +6,7 @@ use domain::ids::Turn;
 use engine::ports::sandbox::{Ended, SandboxFault};
 use tokio::time::{sleep, timeout};
 
-use crate::stage::{Stage, setup, shell, text};
+use crate::stage::{OutputHeld, Stage, setup, shell, text};
 
 /// A script that lengthens a file, as a daemon that left its session and its parent.
 fn daemon(file: &str) -> String {
@@ -86,6 +86,20 @@ async fn everything_is_killed_but_what_watches() {
 }
 
 #[tokio::test]
+async fn nothing_goes_on_without_a_harness() {
+    let stage = Stage::new().await;
+    stage.sh(&daemon(text(&stage.path("count")))).await;
+    let Stage { link, directory, .. } = stage;
+    drop(link);
+    sleep(Duration::from_millis(500)).await;
+    let length = || std::fs::metadata(directory.path().join("count")).unwrap().len();
+    let before = length();
+    assert!(before > 0);
+    sleep(Duration::from_millis(300)).await;
+    assert_eq!(length(), before);
+}
+
+#[tokio::test]
 async fn an_image_has_its_own_init() {
     let script = "trap 'exit 9' TERM; sleep 1000 & while :; do wait; done";
     let stage = Stage::with(&["sh", "-c", script], setup()).await.unwrap();
@@ -119,21 +133,26 @@ async fn images_that_cannot_start_say_why() {
 
 #[tokio::test]
 async fn the_loss_of_what_watches_is_said() {
-    for victim in ["supervisor", "launcher"] {
-        let stage = Stage::new().await;
+    let check = async |kill: &str, within_s: u64| {
+        let held = OutputHeld::Yes;
+        let stage = Stage::holding(held, &["sleep", "infinity"], setup()).await.unwrap();
         stage.sh("/bin/true").await;
         let started = stage.link.start(&shell("sleep 1000")).await.unwrap();
         // The launcher is the command's parent, the supervisor the launcher's.
-        let of_self = "p=$PPID; [ $0 = launcher ] || p=$(ps -o ppid= -p $p); kill -9 $p";
-        let killing = crate::stage::launch(&["sh", "-c", of_self, victim]);
-        let killed = stage.link.exec(&killing, Vec::new(), Duration::from_secs(30), 100);
-        let killed = timeout(Duration::from_secs(10), killed).await.unwrap();
-        assert!(matches!(killed, Err(SandboxFault::Lost(_))), "{victim}: {killed:?}");
+        let find = "launcher=$PPID; supervisor=$(echo $(ps -o ppid= -p $launcher));";
+        let killing = shell(&format!("{find} {kill}; sleep 1000"));
+        let killed = stage.link.exec(&killing, Vec::new(), Duration::from_secs(100), 100);
+        let killed = timeout(Duration::from_secs(within_s), killed).await.unwrap();
+        assert!(matches!(killed, Err(SandboxFault::Lost(_))), "{kill}: {killed:?}");
         assert!(stage.link.is_lost());
         assert!(timeout(Duration::from_secs(5), started.ended).await.unwrap().is_err());
         assert!(matches!(stage.link.count().await, Err(SandboxFault::Lost(_))));
         let taken = stage.link.taken(Turn(1)).await.unwrap();
-        assert!(taken.is_overflown, "{victim}");
+        assert!(taken.is_overflown, "{kill}");
         assert!(taken.processes.iter().any(|event| event.program.ends_with("/true")));
-    }
+    };
+    check("kill -9 $supervisor", 5).await;
+    check("kill -9 $launcher", 5).await;
+    // Nobody is left to say it.
+    check("kill -9 -1", 40).await;
 }

@@ -39,9 +39,13 @@ pub(super) enum Kind {
     Discard,
     /// A record of the process log.
     Log,
+    /// A question whether anybody is there, and its answer.
+    Ping,
+    /// Supervisor or launcher has ended.
+    Gone,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 11] = [
     Kind::Ask,
     Kind::Answer,
     Kind::Bytes,
@@ -51,7 +55,12 @@ const KINDS: [Kind; 9] = [
     Kind::Drained,
     Kind::Discard,
     Kind::Log,
+    Kind::Ping,
+    Kind::Gone,
 ];
+
+/// A whole frame of [`Kind::Gone`], for those who can only just write.
+pub(super) const GONE: [u8; HEAD] = [0, 0, 0, 0, Kind::Gone as u8, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// Which stream of a command; content that was asked for comes as standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,6 +229,8 @@ mod tests {
                 .await;
         }
         check(Frame::credit(Stream::Stderr, 1, 77)).await;
+        let gone = Frame::receive(GONE.as_slice()).await.unwrap();
+        assert_eq!(gone, Some(Frame::about(Kind::Gone, Stream::Stdin, 0)));
         assert_eq!(Frame::credit(Stream::Stderr, 1, 77).granted(), 77);
     }
 
@@ -229,7 +240,7 @@ mod tests {
             assert!(Frame::receive(head.as_slice()).await.is_err());
         };
         check([255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
-        check([0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
+        check([0, 0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
         check([0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]).await;
         check([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await;
     }

@@ -185,6 +185,7 @@ impl Relay {
         while let Some(frame) = Frame::receive(&mut input).await? {
             match frame.kind {
                 Kind::Ask => self.ask(frame.id, frame.read()?).await?,
+                Kind::Ping => self.out.send(frame).await.map_err(io::Error::other)?,
                 _ => self.stream(frame),
             }
         }

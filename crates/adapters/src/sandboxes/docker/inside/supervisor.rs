@@ -9,7 +9,6 @@ use nix::{
     fcntl::OFlag,
     sys::{
         prctl,
-        signal::Signal,
         stat::{Mode, umask},
     },
     unistd::{ForkResult, fork, getpid, getppid, pipe2, setsid},
@@ -17,7 +16,10 @@ use nix::{
 
 use super::{close_stdio, files, launch, relay, watch, watcher};
 use crate::sandboxes::{
-    docker::{frames::Frame, link::Setup},
+    docker::{
+        frames::{Frame, GONE},
+        link::Setup,
+    },
     supervision::{
         channel,
         descriptors::raise_descriptor_limit,
@@ -34,15 +36,19 @@ const FRAMES_MAX: usize = 64;
 /// `notes` is where launches and listeners are announced, `notes_there` the end for the announcers; `began` tells what
 /// becomes of the image's own command.
 pub(super) fn run(setup: Setup, notes: OwnedFd, notes_there: OwnedFd, began: OwnedFd) -> ! {
-    let code = match serve(setup, notes, notes_there, began) {
-        Ok(()) => 0,
-        Err(error) => {
-            eprintln!("supervisor: {error}");
-            1
-        }
-    };
+    if let Err(error) = serve(setup, notes, notes_there, began) {
+        eprintln!("supervisor: {error}");
+    }
+    leave(&io::stdout())
+}
+
+/// Tells the harness, if it can still be told, that nothing more will come, and ends this process at once.
+///
+/// An engine keeps its end of our streams open for as long as the container lives.
+pub(super) fn leave(output: &impl AsFd) -> ! {
+    let _ = nix::unistd::write(output, &GONE);
     // SAFETY: always defined; threads of ours may be waiting for what never comes.
-    unsafe { libc::_exit(code) }
+    unsafe { libc::_exit(0) }
 }
 
 fn serve(setup: Setup, notes: OwnedFd, notes_there: OwnedFd, began: OwnedFd) -> io::Result<()> {
@@ -79,10 +85,10 @@ fn serve(setup: Setup, notes: OwnedFd, notes_there: OwnedFd, began: OwnedFd) -> 
 
 /// Becomes the launcher of commands.
 fn launcher(setup: Setup, control: &OwnedFd, notes: OwnedFd, report: OwnedFd) -> ! {
+    let output = io::stdout().as_fd().try_clone_to_owned();
     let begun = (|| {
         // Of all that the supervisor has, only what is named here stays open.
         setsid()?;
-        prctl::set_pdeathsig(Signal::SIGKILL)?;
         // What a command leaves behind is reaped, whatever pid 1 does.
         prctl::set_child_subreaper(true)?;
         close_stdio()?;
@@ -100,6 +106,9 @@ fn launcher(setup: Setup, control: &OwnedFd, notes: OwnedFd, report: OwnedFd) ->
             drop(report);
             // The end of the conversation is the supervisor's end.
             let _ = launcher.serve();
+            if let Ok(output) = output {
+                leave(&output);
+            }
         }
         Err(error) => {
             let _ = nix::unistd::write(&report, error.to_string().as_bytes());

@@ -6,7 +6,7 @@ use std::{
     io,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -31,18 +31,25 @@ use super::{
 };
 use crate::sandboxes::supervision::{program_log::ProgramLog, protocol::LogRecord};
 
+/// How often the program inside is asked for a sign of life.
+const BEAT: Duration = Duration::from_secs(4);
+/// One that is silent for so many of them is gone. Many, for a container can be very busy.
+const SILENT_BEATS_MAX: u32 = 6;
+
 /// A conversation; dropping it closes both streams.
 #[derive(Debug)]
 pub(super) struct Connection {
     shared: Arc<Shared>,
     out: UnboundedSender<Frame>,
     next_id: AtomicU64,
-    tasks: [AbortHandle; 2],
+    tasks: [AbortHandle; 3],
 }
 
 /// What the reading task and those who wait have in common.
 #[derive(Debug, Default)]
 struct Shared {
+    /// Something has come since the last look.
+    is_alive: AtomicBool,
     waiting: Mutex<Waiting>,
     log: Mutex<ProgramLog>,
 }
@@ -119,7 +126,8 @@ impl Connection {
         lock(&shared.waiting).by_id.insert(0, waiter);
         let writing = tokio::spawn(write(writer, greeting, frames, Arc::clone(&shared)));
         let reading = tokio::spawn(read(reader, Arc::clone(&shared)));
-        let tasks = [writing.abort_handle(), reading.abort_handle()];
+        let listening = tokio::spawn(listen_for_life(out.clone(), Arc::clone(&shared)));
+        let tasks = [&writing, &reading, &listening].map(|task| task.abort_handle());
         (Self { shared, out, next_id: AtomicU64::new(1), tasks }, Asked { id: 0, answer })
     }
 
@@ -265,7 +273,24 @@ async fn write(
 async fn read(reader: impl AsyncRead + Send + Unpin, shared: Arc<Shared>) {
     let mut reader = BufReader::new(reader);
     while let Ok(Some(frame)) = Frame::receive(&mut reader).await {
-        if shared.take(frame).is_err() {
+        shared.is_alive.store(true, Ordering::Relaxed);
+        if frame.kind == Kind::Gone || shared.take(frame).is_err() {
+            break;
+        }
+    }
+    shared.lose();
+}
+
+/// An engine does not tell when both ends of the program's streams inside have been closed by a kill.
+async fn listen_for_life(out: UnboundedSender<Frame>, shared: Arc<Shared>) {
+    let mut silent_beats = 0;
+    while silent_beats < SILENT_BEATS_MAX {
+        tokio::time::sleep(BEAT).await;
+        silent_beats += 1;
+        if shared.is_alive.swap(false, Ordering::Relaxed) {
+            silent_beats = 0;
+        }
+        if out.send(Frame::about(Kind::Ping, Stream::Stdin, 0)).is_err() {
             break;
         }
     }
@@ -322,7 +347,7 @@ impl Waiter {
                 Stream::Stderr => self.stderr = None,
                 Stream::Stdin => {}
             },
-            Kind::Ask | Kind::Discard | Kind::Log => {}
+            Kind::Ask | Kind::Discard | Kind::Log | Kind::Ping | Kind::Gone => {}
         }
         Ok(())
     }
