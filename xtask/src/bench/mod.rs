@@ -1,5 +1,6 @@
 //! Measures the figures that the project promises; prints them beside the promise and fails nothing.
 
+mod docker;
 mod engine;
 mod help;
 mod local;
@@ -20,11 +21,12 @@ type Measure = fn() -> Vec<Figure>;
 
 /// Runs the named measurements, all without a name.
 pub(crate) fn run(names: &[String]) -> ExitCode {
-    let measurements: [(&str, Measure); 5] = [
+    let measurements: [(&str, Measure); 6] = [
         ("engine", engine::measure),
         ("replay", replay::measure),
         ("local", local::measure),
         ("manifest", manifest::measure),
+        ("docker", docker::measure),
         ("help", help::measure),
     ];
     if let Some(unknown) =
