@@ -8,12 +8,17 @@ mod simulate;
 
 use std::process::ExitCode;
 
-use adapters::sandboxes::local::{SUPERVISOR_ARGUMENT, supervisor_main};
+use adapters::sandboxes::{
+    docker::{container_main, link::INSIDE_ARGUMENT},
+    local::{SUPERVISOR_ARGUMENT, supervisor_main},
+};
 
 fn main() -> ExitCode {
     // The sandboxes that are measured are held by this program again.
-    if std::env::args_os().nth(1).is_some_and(|first| first == SUPERVISOR_ARGUMENT) {
-        supervisor_main();
+    match std::env::args_os().nth(1) {
+        Some(first) if first == SUPERVISOR_ARGUMENT => supervisor_main(),
+        Some(first) if first == INSIDE_ARGUMENT => container_main(),
+        _ => {}
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((task, rest)) = arguments.split_first() else { return usage("no task is named") };

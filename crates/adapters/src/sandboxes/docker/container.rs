@@ -20,6 +20,7 @@ use super::{
     link::{INSIDE_ARGUMENT, Link, Setup},
     remover::Remover,
 };
+use crate::sandboxes::supervision::capabilities;
 
 /// The program in a container that has not answered by then does not run.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
@@ -29,10 +30,6 @@ const IN_FLIGHT: usize = 256 * 1024;
 
 /// Processes at once where a task says nothing.
 const PROCESSES_MAX: u64 = 4096;
-
-/// What Docker leaves a container by default: chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap,
-/// net_bind_service, net_raw, sys_chroot, mknod, audit_write, setfcap (numbers of capabilities(7)).
-const KEPT_CAPABILITIES: [u32; 14] = [0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31];
 
 /// Which session a container is made for, as its labels say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,7 +130,7 @@ impl Container {
         });
         let setup = Setup {
             record: wanted.record == Recording::Processes,
-            keep_capabilities: KEPT_CAPABILITIES.to_vec(),
+            keep_capabilities: capabilities::DEFAULT.to_vec(),
             user: wanted.root.user.clone(),
             cwd: wanted.root.image_workdir.clone(),
             env: wanted.root.env.clone(),

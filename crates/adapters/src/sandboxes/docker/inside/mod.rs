@@ -18,10 +18,11 @@ use std::{
 };
 
 use nix::{
+    errno::Errno,
     fcntl::OFlag,
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::socket::{setsockopt, sockopt},
-    unistd::{ForkResult, fork, pipe2},
+    unistd::{ForkResult, Pid, fork, pipe2},
 };
 
 use super::link::Setup;
@@ -73,6 +74,10 @@ fn begin() -> io::Result<String> {
             drop(report);
             supervisor::run(setup, notes_there, notes, began)
         }
+        ForkResult::Parent { child } if argv.is_empty() => {
+            drop((began, notes_there));
+            stay(&setup, child, notes, report)
+        }
         ForkResult::Parent { .. } => {
             drop((began, notes_there));
             let problem = become_command(setup, argv, &notes, &report);
@@ -81,6 +86,23 @@ fn begin() -> io::Result<String> {
             drop(report);
             wait_for_supervisor(&notes);
             Ok(problem)
+        }
+    }
+}
+
+/// Without a command of the image, pid 1 stays what it is, without what it needed to begin: it reaps, and ends with the
+/// supervisor, so that a container whose harness is gone ends by itself.
+fn stay(setup: &Setup, supervisor: Pid, notes: OwnedFd, report: OwnedFd) -> io::Result<String> {
+    close_stdio()?;
+    watch(setup.record, &notes, &report)?;
+    capabilities::bound_to(&setup.keep_capabilities);
+    capabilities::keep_only(&setup.keep_capabilities)?;
+    drop((notes, report));
+    loop {
+        match nix::sys::wait::wait() {
+            Ok(status) if status.pid() == Some(supervisor) => std::process::exit(0),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
         }
     }
 }
