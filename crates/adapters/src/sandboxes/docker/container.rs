@@ -4,10 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use bollard::{
     container::LogOutput,
+    errors::Error,
     models::{ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig},
     query_parameters::{
         AttachContainerOptionsBuilder, CreateContainerOptions, InspectContainerOptions,
-        StartContainerOptions,
+        KillContainerOptions, StartContainerOptions, WaitContainerOptions,
     },
 };
 use engine::ports::sandbox::{Limits, Network, Recording, SandboxFault};
@@ -15,7 +16,10 @@ use futures_util::StreamExt;
 use tokio::io::{AsyncWriteExt, duplex};
 
 use super::{
-    engine::{Engine, LABEL_ATTEMPT, LABEL_BASE, LABEL_RUN, LABEL_SESSION, fault, is_host_limit},
+    engine::{
+        Engine, LABEL_ATTEMPT, LABEL_BASE, LABEL_RUN, LABEL_SESSION, fault, is_absent,
+        is_host_limit,
+    },
     images::Root,
     link::{INSIDE_ARGUMENT, Link, Setup},
     remover::Remover,
@@ -24,6 +28,9 @@ use crate::sandboxes::supervision::capabilities;
 
 /// The program in a container that has not answered by then does not run.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A killed container that has not ended by then is given up.
+const KILL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of the container's output on their way.
 const IN_FLIGHT: usize = 256 * 1024;
@@ -158,6 +165,25 @@ impl Container {
     /// Why the container is not there any more, if it is not.
     pub(super) async fn why_lost(&self) -> Option<String> {
         state(&self.engine, &self.id).await
+    }
+
+    /// Kills the container; on return the engine has seen it end.
+    pub(super) async fn kill(&self) -> Result<(), SandboxFault> {
+        let options = KillContainerOptions { signal: "KILL".to_owned() };
+        match self.engine.docker.kill_container(&self.id, Some(options)).await {
+            Ok(()) => {}
+            // It has ended by itself.
+            Err(Error::DockerResponseServerError { status_code: 404 | 409, .. }) => {}
+            Err(error) => return Err(fault("kill a container", &error)),
+        }
+        let mut ends = self.engine.docker.wait_container(&self.id, None::<WaitContainerOptions>);
+        match tokio::time::timeout(KILL_TIMEOUT, ends.next()).await {
+            // An exit code is no error here.
+            Ok(Some(Ok(_) | Err(Error::DockerContainerWaitError { .. })) | None) => Ok(()),
+            Ok(Some(Err(error))) if is_absent(&error) => Ok(()),
+            Ok(Some(Err(error))) => Err(fault("wait for a container", &error)),
+            Err(_) => Err(SandboxFault::TimedOut("a killed container does not end".into())),
+        }
     }
 
     /// Paths that differ from the image, as the engine tells them.

@@ -179,6 +179,8 @@ pub(super) enum Question {
     Look(Vec<String>),
     /// What stands below a path.
     Walk(String),
+    /// What stands at these paths with content, owner and time.
+    Carry(Vec<String>),
 }
 
 /// What the program in the container says.

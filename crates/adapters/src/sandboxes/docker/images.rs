@@ -24,6 +24,9 @@ use super::engine::{Engine, LABEL_BASE, fault, is_absent, is_host_limit};
 /// Images that were made here are tags of this name.
 pub(super) const REPOSITORY: &str = "personacodebench-base";
 
+/// What engines give a container whose image sets none.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// Lines of a failed build that are told.
 const LINES_TOLD: usize = 50;
 
@@ -98,6 +101,7 @@ fn root(spec: &BaseSpec, found: ImageInspect, from: Option<String>) -> Root {
         .filter_map(|variable| variable.split_once('='))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
+    env.entry("PATH".to_owned()).or_insert_with(|| DEFAULT_PATH.to_owned());
     env.extend(spec.env.clone());
     let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
     let image_workdir = filled(config.working_dir).unwrap_or_else(|| "/".to_owned());
@@ -174,8 +178,7 @@ async fn build(
             let step = step?;
             let said = [step.stream, step.error_detail.and_then(|detail| detail.message)];
             for text in said.into_iter().flatten() {
-                lines
-                    .extend(text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned));
+                lines.extend(plain_lines(&text));
             }
             // A long build says more than anybody reads.
             lines.drain(..lines.len().saturating_sub(LINES_TOLD));
@@ -186,7 +189,7 @@ async fn build(
     let told = |why: String| {
         let mut lines = lines.clone();
         if lines.last().is_none_or(|last| !why.contains(last.as_str())) {
-            lines.push(why);
+            lines.extend(plain_lines(&why));
         }
         lines.drain(..lines.len().saturating_sub(LINES_TOLD));
         lines.join("\n")
@@ -211,6 +214,19 @@ async fn build(
     }
 }
 
+/// Lines with something on them, without the colours of terminals.
+fn plain_lines(text: &str) -> Vec<String> {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        rest = rest.strip_prefix('m').unwrap_or(rest);
+    }
+    plain.push_str(rest);
+    plain.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
+}
+
 /// As Harbor does with a named image: what stands in `environment/` is laid into the working directory.
 async fn add_files(
     engine: &Engine,
@@ -222,6 +238,8 @@ async fn add_files(
     let root = root(spec, original.clone(), None);
     let body = ContainerCreateBody {
         image: Some(root.image),
+        // It is never started.
+        cmd: Some(vec!["true".to_owned()]),
         working_dir: Some(root.workdir.clone()),
         labels: Some(engine.labels([(LABEL_BASE, spec.digest.as_str())])),
         ..Default::default()

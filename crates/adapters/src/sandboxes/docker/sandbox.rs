@@ -16,7 +16,7 @@ use super::{
     changes::{Base, Found},
     container::{Container, SandboxLabels},
     host::Maker,
-    link::Launch,
+    link::{Cargo, Launch},
 };
 
 /// A sandbox made of a container.
@@ -37,6 +37,8 @@ struct Progress {
     breaches: Breaches,
     /// What differs from the base, while nothing can change it.
     found: Option<Found>,
+    /// What was changed in a container that had to go to be dead.
+    kept: Option<Arc<Cargo>>,
     cpu_ms: u64,
 }
 
@@ -133,39 +135,19 @@ impl DockerSandbox {
         let manifest = self.found().await?.manifest;
         let making = self.maker.start(&self.base.root, limits, Recording::Nothing, &self.labels);
         let made = making.await?;
-        let moved = self.moved(&manifest, paths).await?;
-        made.link.put("/", &moved).await?;
+        let (absent, present) = moved(&manifest, paths);
+        let cargo = match self.kept() {
+            Some(kept) => kept.only(&present),
+            None => self.container.link.carry(&present).await?,
+        };
+        made.link.unload(&absent, &cargo).await?;
         let (maker, base) = (self.maker.clone(), self.base.clone());
         Ok(Box::new(Self::new(maker, base, made, limits, self.labels.clone())))
     }
 
-    /// The changes below the paths, as files to be placed.
-    async fn moved(
-        &self,
-        manifest: &Manifest,
-        paths: &[String],
-    ) -> Result<Vec<FileEntry>, SandboxFault> {
-        let is_wanted = |path: &str| paths.iter().any(|wanted| is_below(path, wanted));
-        let mut moved = Vec::new();
-        for (path, entry) in manifest.entries.iter().filter(|(path, _)| is_wanted(path)) {
-            let node = match entry.kind {
-                FileKind::Gone => FileNode::Absent,
-                FileKind::Directory => FileNode::Directory,
-                FileKind::Link => FileNode::Link(entry.link_target.clone().unwrap_or_default()),
-                // Pipes, sockets and devices hold nothing that outlives their processes.
-                FileKind::Special => continue,
-                FileKind::File => {
-                    let read = self.container.link.read(path).await?.unwrap_or_default();
-                    match read.into_iter().next().map(|found| found.node) {
-                        Some(FileNode::File(bytes)) => FileNode::File(bytes),
-                        _ => continue,
-                    }
-                }
-            };
-            let path = path.trim_start_matches('/').to_owned();
-            moved.push(FileEntry { path, node, mode: entry.mode });
-        }
-        Ok(moved)
+    /// What was kept of a container that had to go.
+    fn kept(&self) -> Option<Arc<Cargo>> {
+        self.progress().kept.clone()
     }
 
     async fn breaches(&self) -> Breaches {
@@ -222,9 +204,76 @@ impl DockerSandbox {
     }
 }
 
+/// The changes below the paths: what is gone, and what is there.
+fn moved(manifest: &Manifest, paths: &[String]) -> (Vec<String>, Vec<String>) {
+    let (mut absent, mut present) = (Vec::new(), Vec::new());
+    for (path, entry) in &manifest.entries {
+        if !paths.iter().any(|wanted| is_below(path, wanted)) {
+            continue;
+        }
+        match entry.kind {
+            FileKind::Gone if is_buried(manifest, path) => {}
+            FileKind::Gone => absent.push(path.clone()),
+            // Pipes, sockets and devices hold nothing that outlives their processes.
+            FileKind::Special => {}
+            FileKind::File | FileKind::Directory | FileKind::Link => present.push(path.clone()),
+        }
+    }
+    (absent, present)
+}
+
+/// Whether a path goes with one above it that is gone or is no directory any more.
+fn is_buried(manifest: &Manifest, path: &str) -> bool {
+    let mut above = path;
+    while let Some((parent, _)) = above.rsplit_once('/') {
+        above = parent;
+        let kind = manifest.entries.get(parent).map(|entry| entry.kind);
+        if kind.is_some_and(|kind| kind != FileKind::Directory) {
+            return true;
+        }
+    }
+    false
+}
+
 fn is_below(path: &str, above: &str) -> bool {
     let above = above.trim_end_matches('/');
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A tree of the base with the changes of a container that is gone.
+fn laid_over(
+    path: &str,
+    before: Option<Vec<FileEntry>>,
+    manifest: &Manifest,
+    kept: &Cargo,
+) -> Option<Vec<FileEntry>> {
+    let path = format!("/{}", path.trim_matches('/'));
+    let absolute = |relative: &str| match relative {
+        "" => path.clone(),
+        _ => format!("{}/{relative}", path.trim_end_matches('/')),
+    };
+    let is_there = match manifest.entries.get(&path) {
+        Some(entry) => entry.kind != FileKind::Gone,
+        None => before.is_some() && !is_buried(manifest, &path),
+    };
+    if !is_there {
+        return None;
+    }
+    let is_as_before = |entry: &FileEntry| {
+        let whole = absolute(&entry.path);
+        !manifest.entries.contains_key(&whole) && !is_buried(manifest, &whole)
+    };
+    let mut tree: Vec<FileEntry> = before.into_iter().flatten().filter(is_as_before).collect();
+    for mut entry in kept.entries() {
+        let whole = format!("/{}", entry.path);
+        if whole == path && entry.node == FileNode::Directory || !is_below(&whole, &path) {
+            continue;
+        }
+        entry.path = whole[path.trim_end_matches('/').len()..].trim_start_matches('/').to_owned();
+        tree.push(entry);
+    }
+    tree.sort_by(|one, other| one.path.cmp(&other.path));
+    Some(tree)
 }
 
 #[async_trait::async_trait]
@@ -288,7 +337,14 @@ impl Sandbox for DockerSandbox {
     }
 
     async fn get(&self, path: &str) -> Result<Option<Vec<FileEntry>>, SandboxFault> {
-        self.container.link.read(path).await
+        match self.kept() {
+            None => self.container.link.read(path).await,
+            Some(kept) => {
+                let manifest = self.found().await?.manifest;
+                let before = self.base.reader.link.read(path).await?;
+                Ok(laid_over(path, before, &manifest, &kept))
+            }
+        }
     }
 
     async fn base(&self, path: &str) -> Result<Option<FileEntry>, SandboxFault> {
@@ -345,6 +401,21 @@ impl Sandbox for DockerSandbox {
     async fn capture(&self, turn: Turn) -> Result<Capture, SandboxFault> {
         let _turn = self.order.lock().await;
         self.expect_still("capture")?;
+        if self.kept().is_some() {
+            let found = self.found().await?;
+            let cpu_ms = Some(self.progress().cpu_ms);
+            let taken = self.container.link.taken(turn).await?;
+            let (manifest, disk_bytes) = (found.manifest, found.bytes);
+            let (processes, ended) = (taken.processes, taken.ended);
+            return Ok(Capture {
+                manifest,
+                processes,
+                ended,
+                cpu_ms,
+                disk_bytes,
+                ..Capture::default()
+            });
+        }
         let link = &self.container.link;
         let is_alive = self.state() == State::Frozen;
         let count = if is_alive { Some(link.count().await?) } else { None };
@@ -396,8 +467,23 @@ impl Sandbox for DockerSandbox {
         if self.state() == State::Ended {
             return Ok(());
         }
-        let count = self.container.link.count().await.ok();
-        self.container.link.kill_all().await?;
+        let link = &self.container.link;
+        let count = link.count().await.ok();
+        if self.base.root.entrypoint.is_none() {
+            link.kill_all().await?;
+        } else {
+            // The image's own init may end with what it waits for, or start it again: only without its container is
+            // the tree dead, and what was changed is taken out first.
+            link.stop().await?;
+            self.progress().state = State::Frozen;
+            let found = self.found().await?;
+            let (_, present) = moved(&found.manifest, &["/".to_owned()]);
+            let cargo = link.carry(&present).await?;
+            self.container.kill().await?;
+            let mut progress = self.progress();
+            progress.kept = Some(Arc::new(cargo));
+            progress.found = Some(found);
+        }
         let mut progress = self.progress();
         progress.state = State::Ended;
         if let Some(count) = count {

@@ -7,9 +7,14 @@ use std::{
     path::{Component, Path},
 };
 
+use nix::sys::{
+    stat::{UtimensatFlags, utimensat},
+    time::TimeSpec,
+};
+
 use super::{
     channel,
-    protocol::{PlacedKind, PlacedNode, Placement},
+    protocol::{Kept, PlacedKind, PlacedNode, Placement},
 };
 
 /// Places what the memory file describes.
@@ -22,12 +27,14 @@ pub(crate) fn place(mut payload: fs::File) -> io::Result<()> {
         let path = target(directory, node)?;
         place_node(&path, node, &mut payload).map_err(|error| named(&path, &error))?;
         if matches!(node.kind, PlacedKind::Directory) {
-            directories.push((path, node.mode));
+            directories.push((path, node));
         }
     }
     // Modes of directories come last, or a read-only one could not be filled by an ordinary user.
-    for (path, mode) in directories.into_iter().rev() {
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+    for (path, node) in directories.into_iter().rev() {
+        own(&path, node.kept.as_ref()).map_err(|error| named(&path, &error))?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(node.mode))?;
+        date(&path, node.kept.as_ref()).map_err(|error| named(&path, &error))?;
     }
     Ok(())
 }
@@ -64,15 +71,35 @@ fn place_node(path: &Path, node: &PlacedNode, payload: &mut fs::File) -> io::Res
             if copied != *length {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
+            own(path, node.kept.as_ref())?;
+            // After the owner, whose change takes setuid bits away.
             file.set_permissions(fs::Permissions::from_mode(node.mode))?;
+            date(path, node.kept.as_ref())?;
         }
         PlacedKind::Link(to) => {
             remove(path)?;
             symlink(to, path)?;
+            own(path, node.kept.as_ref())?;
+            date(path, node.kept.as_ref())?;
         }
         PlacedKind::Absent => remove(path)?,
     }
     Ok(())
+}
+
+fn own(path: &Path, kept: Option<&Kept>) -> io::Result<()> {
+    let Some(kept) = kept else { return Ok(()) };
+    std::os::unix::fs::lchown(path, Some(kept.uid), Some(kept.gid))
+}
+
+fn date(path: &Path, kept: Option<&Kept>) -> io::Result<()> {
+    let Some(kept) = kept else { return Ok(()) };
+    let modified = TimeSpec::new(
+        kept.modified_ns.div_euclid(1_000_000_000),
+        kept.modified_ns.rem_euclid(1_000_000_000),
+    );
+    let here = nix::fcntl::AT_FDCWD;
+    Ok(utimensat(here, path, &TimeSpec::UTIME_NOW, &modified, UtimensatFlags::NoFollowSymlink)?)
 }
 
 fn remove(path: &Path) -> io::Result<()> {

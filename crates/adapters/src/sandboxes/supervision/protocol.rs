@@ -65,7 +65,7 @@ impl Placement {
                 FileNode::Link(target) => PlacedKind::Link(target.clone()),
                 FileNode::Absent => PlacedKind::Absent,
             };
-            nodes.push(PlacedNode { path: file.path.clone(), mode: file.mode, kind });
+            nodes.push(PlacedNode { path: file.path.clone(), mode: file.mode, kind, kept: None });
         }
         (Self { directory: directory.to_owned(), nodes }, bodies)
     }
@@ -80,6 +80,20 @@ pub(crate) struct PlacedNode {
     pub mode: u32,
     /// What it is.
     pub kind: PlacedKind,
+    /// Whose it stays and of when; without it it is root's and of now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
+}
+
+/// What a node keeps that is carried from one sandbox to another.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    /// Owner inside.
+    pub uid: u32,
+    /// Group inside.
+    pub gid: u32,
+    /// When its content was written, in nanoseconds since 1970.
+    pub modified_ns: i64,
 }
 
 /// What a placed node is.

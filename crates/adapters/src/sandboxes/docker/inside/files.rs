@@ -22,10 +22,12 @@ use crate::sandboxes::{
         channel::write_frame,
         directory::{Directory, Stat},
         names::text_of,
-        protocol::{PlacedKind, PlacedNode},
+        protocol::{Kept, PlacedKind, PlacedNode},
     },
 };
 
+/// Bytes that are read of a file without a length.
+const MADE_UP_MAX: u64 = 1 << 20;
 /// Deep trees are gone through by recursion.
 const STACK_BYTES: usize = 64 << 20;
 /// Known hashes are forgotten when there are more.
@@ -41,6 +43,8 @@ pub(super) enum FileQuestion {
     Look(Vec<String>),
     /// What stands below a path on its own mount.
     Walk(String),
+    /// What stands at these paths with content, owner and time.
+    Carry(Vec<String>),
 }
 
 /// Starts the thread.
@@ -193,6 +197,12 @@ impl Reader<'_> {
                 Ok(true)
             }
             FileQuestion::Walk(path) => self.walk(&path),
+            FileQuestion::Carry(paths) => {
+                for path in &paths {
+                    self.carry(path)?;
+                }
+                Ok(true)
+            }
         }
     }
 
@@ -209,7 +219,7 @@ impl Reader<'_> {
                 Some(directory) => self.read_below(&path, "", &directory)?,
                 None => return Ok(false),
             },
-            _ => self.read_leaf("", &directory, &name, &stat)?,
+            _ => self.read_leaf("", &directory, &name, &stat, None)?,
         }
         Ok(true)
     }
@@ -226,13 +236,14 @@ impl Reader<'_> {
             let path = if relative.is_empty() { path.trim_start_matches('/') } else { &path };
             let Some(stat) = directory.stat(&name)? else { continue };
             if kind_of(&stat) != libc::S_IFDIR {
-                self.read_leaf(path, directory, &name, &stat)?;
+                self.read_leaf(path, directory, &name, &stat, None)?;
                 continue;
             }
             let node = PlacedNode {
                 path: path.to_owned(),
                 mode: stat.st_mode & 0o7777,
                 kind: PlacedKind::Directory,
+                kept: None,
             };
             write_frame(&mut self.sink, &node)?;
             if !MADE_UP.contains(&below.as_str())
@@ -244,6 +255,24 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// One node and nothing below it, by its path from the root.
+    fn carry(&mut self, path: &str) -> io::Result<()> {
+        let Some(Place { directory, name }) = find(path)? else { return Ok(()) };
+        let Some(stat) = directory.stat(&name)? else { return Ok(()) };
+        let kept = Some(Kept {
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            modified_ns: stat.st_mtime * 1_000_000_000 + stat.st_mtime_nsec,
+        });
+        let path = path.trim_start_matches('/');
+        if kind_of(&stat) != libc::S_IFDIR {
+            return self.read_leaf(path, &directory, &name, &stat, kept);
+        }
+        let (path, mode) = (path.to_owned(), stat.st_mode & 0o7777);
+        let node = PlacedNode { path, mode, kind: PlacedKind::Directory, kept };
+        write_frame(&mut self.sink, &node)
+    }
+
     /// Pipes, sockets and devices are passed over.
     fn read_leaf(
         &mut self,
@@ -251,9 +280,19 @@ impl Reader<'_> {
         directory: &Directory,
         name: &OsStr,
         stat: &Stat,
+        kept: Option<Kept>,
     ) -> io::Result<()> {
-        let node = |kind| PlacedNode { path: path.to_owned(), mode: stat.st_mode & 0o7777, kind };
+        let (path, mode) = (path.to_owned(), stat.st_mode & 0o7777);
+        let node = |kind| PlacedNode { path: path.clone(), mode, kind, kept };
         match kind_of(stat) {
+            // The kernel does not say how long what it makes up is.
+            libc::S_IFREG if stat.st_size == 0 => {
+                let mut content = Vec::new();
+                directory.file(name)?.take(MADE_UP_MAX).read_to_end(&mut content)?;
+                let length = content.len() as u64;
+                write_frame(&mut self.sink, &node(PlacedKind::File(length)))?;
+                self.sink.write_all(&content)
+            }
             libc::S_IFREG => {
                 let length = stat.st_size as u64;
                 write_frame(&mut self.sink, &node(PlacedKind::File(length)))?;

@@ -94,6 +94,8 @@ fn begin() -> io::Result<String> {
 /// supervisor, so that a container whose harness is gone ends by itself.
 fn stay(setup: &Setup, supervisor: Pid, notes: OwnedFd, report: OwnedFd) -> io::Result<String> {
     close_stdio()?;
+    // Its memory has seen the environment of the image: no program inside may look into it.
+    nix::sys::prctl::set_dumpable(false)?;
     watch(setup.record, &notes, &report)?;
     capabilities::bound_to(&setup.keep_capabilities);
     capabilities::keep_only(&setup.keep_capabilities)?;

@@ -33,8 +33,17 @@ pub(super) async fn put(
     files: &[FileEntry],
 ) -> Result<(), SandboxFault> {
     let (placement, bodies) = Placement::of(directory, files);
+    place(connection, &placement, &bodies).await
+}
+
+/// Places nodes with their bytes.
+async fn place(
+    connection: &Connection,
+    placement: &Placement,
+    bodies: &[&[u8]],
+) -> Result<(), SandboxFault> {
     let mut head = Vec::new();
-    write_frame(&mut head, &placement).map_err(|error| broken(&error))?;
+    write_frame(&mut head, placement).map_err(|error| broken(&error))?;
     let (asked, content) = connection.ask_with_content(&Question::Put)?;
     let id = asked.id;
     let sent = async {
@@ -108,29 +117,92 @@ pub(super) async fn read(
     connection: &Connection,
     path: &str,
 ) -> Result<Option<Vec<FileEntry>>, SandboxFault> {
-    let Some(content) = content(connection, &Question::Read(path.to_owned())).await? else {
-        return Ok(None);
-    };
-    let mut rest = content.as_slice();
-    let mut entries = Vec::new();
-    while !rest.is_empty() {
-        let PlacedNode { path, mode, kind } =
-            read_frame(&mut rest).map_err(|error| broken(&error))?;
-        let node = match kind {
-            PlacedKind::File(length) => {
-                let Some((bytes, after)) = rest.split_at_checked(length as usize) else {
-                    return Err(SandboxFault::Lost(format!("{path}: content is missing")));
-                };
-                rest = after;
-                FileNode::File(bytes.to_vec())
-            }
-            PlacedKind::Directory => FileNode::Directory,
-            PlacedKind::Link(target) => FileNode::Link(target),
-            PlacedKind::Absent => FileNode::Absent,
-        };
-        entries.push(FileEntry { path, node, mode });
+    match content(connection, &Question::Read(path.to_owned())).await? {
+        Some(content) => Ok(Some(nodes(&content)?.map_entries())),
+        None => Ok(None),
     }
-    Ok(Some(entries))
+}
+
+/// What stands at these paths, to be placed elsewhere.
+pub(super) async fn carry(
+    connection: &Connection,
+    paths: &[String],
+) -> Result<Cargo, SandboxFault> {
+    let mut cargo = Cargo::default();
+    for part in paths.chunks(PATHS_MAX) {
+        let content = content(connection, &Question::Carry(part.to_vec())).await?;
+        cargo.nodes.extend(nodes(&content.unwrap_or_default())?.nodes);
+    }
+    Ok(cargo)
+}
+
+/// Places what was carried, after these paths are cleared away.
+pub(super) async fn unload(
+    connection: &Connection,
+    absent: &[String],
+    cargo: &Cargo,
+) -> Result<(), SandboxFault> {
+    let gone = absent.iter().map(|path| PlacedNode {
+        path: path.trim_start_matches('/').to_owned(),
+        mode: 0,
+        kind: PlacedKind::Absent,
+        kept: None,
+    });
+    let nodes = gone.chain(cargo.nodes.iter().map(|(node, _)| node.clone())).collect();
+    let bodies: Vec<&[u8]> = cargo.nodes.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+    place(connection, &Placement { directory: "/".to_owned(), nodes }, &bodies).await
+}
+
+/// Nodes with their bytes, on their way from one sandbox to another.
+#[derive(Clone, Debug, Default)]
+pub struct Cargo {
+    nodes: Vec<(PlacedNode, Vec<u8>)>,
+}
+
+impl Cargo {
+    /// Only what stands at these absolute paths.
+    pub fn only(&self, paths: &[String]) -> Self {
+        let wanted: std::collections::HashSet<&str> =
+            paths.iter().map(|path| path.trim_start_matches('/')).collect();
+        let is_wanted = |(node, _): &&(PlacedNode, Vec<u8>)| wanted.contains(node.path.as_str());
+        Self { nodes: self.nodes.iter().filter(is_wanted).cloned().collect() }
+    }
+
+    /// The nodes without owners and times.
+    pub fn entries(&self) -> Vec<FileEntry> {
+        self.clone().map_entries()
+    }
+
+    fn map_entries(self) -> Vec<FileEntry> {
+        let entry = |(PlacedNode { path, mode, kind, .. }, bytes)| {
+            let node = match kind {
+                PlacedKind::File(_) => FileNode::File(bytes),
+                PlacedKind::Directory => FileNode::Directory,
+                PlacedKind::Link(target) => FileNode::Link(target),
+                PlacedKind::Absent => FileNode::Absent,
+            };
+            FileEntry { path, node, mode }
+        };
+        self.nodes.into_iter().map(entry).collect()
+    }
+}
+
+fn nodes(content: &[u8]) -> Result<Cargo, SandboxFault> {
+    let mut rest = content;
+    let mut nodes = Vec::new();
+    while !rest.is_empty() {
+        let node: PlacedNode = read_frame(&mut rest).map_err(|error| broken(&error))?;
+        let mut bytes = Vec::new();
+        if let PlacedKind::File(length) = node.kind {
+            let Some((content, after)) = rest.split_at_checked(length as usize) else {
+                return Err(SandboxFault::Lost(format!("{}: content is missing", node.path)));
+            };
+            rest = after;
+            bytes = content.to_vec();
+        }
+        nodes.push((node, bytes));
+    }
+    Ok(Cargo { nodes })
 }
 
 /// What stands at these paths.

@@ -29,7 +29,10 @@ use crate::sandboxes::supervision::{
     protocol::{ended_by, realtime_ns},
 };
 
-pub use self::types::{Looked, Setup};
+pub use self::{
+    files::Cargo,
+    types::{Looked, Setup},
+};
 pub use crate::sandboxes::supervision::{
     capabilities::DEFAULT as DEFAULT_CAPABILITIES,
     program_log::Taken,
@@ -267,6 +270,23 @@ impl Link {
     /// A file cannot be read, or the program inside is gone.
     pub async fn read(&self, path: &str) -> Result<Option<Vec<FileEntry>>, SandboxFault> {
         files::read(&self.connection, path).await
+    }
+
+    /// What stands at these absolute paths, each without what lies below it, with owners and times; what is not there
+    /// is left out.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the program inside is gone.
+    pub async fn carry(&self, paths: &[String]) -> Result<Cargo, SandboxFault> {
+        files::carry(&self.connection, paths).await
+    }
+
+    /// Places what another sandbox carried, after these absolute paths are cleared away.
+    ///
+    /// # Errors
+    /// Something cannot be placed, or the program inside is gone.
+    pub async fn unload(&self, absent: &[String], cargo: &Cargo) -> Result<(), SandboxFault> {
+        files::unload(&self.connection, absent, cargo).await
     }
 
     /// What stands at these absolute paths, in their order; none where there is nothing.
