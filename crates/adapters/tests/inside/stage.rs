@@ -24,7 +24,7 @@ pub struct Stage {
     /// The other end of the program's output, as an engine holds it.
     _output: Option<std::fs::File>,
     /// Kills the namespace when it is dropped.
-    _namespace: Child,
+    pub namespace: Child,
 }
 
 /// Whether somebody else keeps the program's output open, as an engine does.
@@ -73,7 +73,7 @@ impl Stage {
         let link = Link::open(reader, writer, &setup).await?;
         // From here on it is empty.
         std::fs::remove_file(&output).unwrap();
-        Ok(Self { link, directory, _output: held, _namespace: namespace })
+        Ok(Self { link, directory, _output: held, namespace })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

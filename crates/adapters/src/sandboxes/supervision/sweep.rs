@@ -96,13 +96,22 @@ fn send(pid: i32, signal: Signal) -> bool {
     kill(Pid::from_raw(pid), signal) != Err(Errno::ESRCH)
 }
 
+/// Whose pid 1 is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum First {
+    /// It watches over the sandbox.
+    #[default]
+    Ours,
+    /// It belongs to what is looked over. No signal from within stops or kills it.
+    Foreign,
+}
+
 /// Looks over everything but what watches over it, and remembers what it has stopped.
 #[derive(Debug, Default)]
 pub(crate) struct Sweep {
+    first: First,
     /// Processes that watch over the sandbox beside pid 1.
     ours: BTreeSet<i32>,
-    /// Pid 1 belongs to what is looked over. No signal from within stops or kills it.
-    is_first_foreign: bool,
     stopped: BTreeSet<i32>,
 }
 
@@ -112,9 +121,9 @@ impl Sweep {
         Self::default()
     }
 
-    /// For processes beside an init that is not ours.
-    pub(crate) fn beside_init(ours: impl IntoIterator<Item = i32>) -> Self {
-        Self { ours: ours.into_iter().collect(), is_first_foreign: true, ..Self::default() }
+    /// For processes that watch from beside pid 1.
+    pub(crate) fn beside(first: First, ours: impl IntoIterator<Item = i32>) -> Self {
+        Self { first, ours: ours.into_iter().collect(), ..Self::default() }
     }
 
     /// Every process but pid 1 and ours.
@@ -128,7 +137,8 @@ impl Sweep {
     /// Counts living processes and the processor time of the tree. A foreign pid 1 counts only while it works.
     pub(crate) fn count(&self) -> Count {
         let living = self.processes();
-        let first = self.is_first_foreign.then(|| read_process(1)).flatten();
+        let is_foreign = self.first == First::Foreign;
+        let first = is_foreign.then(|| read_process(1)).flatten();
         let ticks: u64 = living.iter().chain(&first).map(|process| process.ticks).sum();
         let per_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as u64;
         let reaped = getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0, |usage| {
@@ -181,7 +191,7 @@ impl Sweep {
 
     /// Kills every process but pid 1 and ours; returns once two looks in a row find nobody alive.
     pub(crate) fn kill_all(&mut self) -> io::Result<()> {
-        if !self.is_first_foreign {
+        if self.ours.is_empty() {
             send(-1, Signal::SIGKILL);
         } else {
             // What is stopped cannot fork while it is being killed; what does not stop is killed all the same.

@@ -31,6 +31,7 @@ use crate::sandboxes::supervision::{
     process_log::Note,
     protocol::Launch,
     seccomp::{self, Doors},
+    sweep::First,
 };
 
 /// A supervisor that was told of a failure has passed it on by then.
@@ -68,15 +69,16 @@ fn begin() -> io::Result<String> {
     let (notes, notes_there) = channel::packet_pair()?;
     setsockopt(&notes_there, sockopt::PassCred, &true)?;
     let (began, report) = pipe2(OFlag::O_CLOEXEC)?;
+    let first = if argv.is_empty() { First::Ours } else { First::Foreign };
     // SAFETY: this process has a single thread.
     match unsafe { fork() }? {
         ForkResult::Child => {
             drop(report);
-            supervisor::run(setup, notes_there, notes, began)
+            supervisor::run(setup, first, notes_there, notes, began)
         }
-        ForkResult::Parent { child } if argv.is_empty() => {
-            drop((began, notes_there));
-            stay(&setup, child, notes, report)
+        ForkResult::Parent { child } if first == First::Ours => {
+            drop((began, notes_there, notes));
+            stay(child, report)
         }
         ForkResult::Parent { .. } => {
             drop((began, notes_there));
@@ -92,14 +94,15 @@ fn begin() -> io::Result<String> {
 
 /// Without a command of the image, pid 1 stays what it is, without what it needed to begin: it reaps, and ends with the
 /// supervisor, so that a container whose harness is gone ends by itself.
-fn stay(setup: &Setup, supervisor: Pid, notes: OwnedFd, report: OwnedFd) -> io::Result<String> {
+fn stay(supervisor: Pid, report: OwnedFd) -> io::Result<String> {
     close_stdio()?;
     // Its memory has seen the environment of the image: no program inside may look into it.
     nix::sys::prctl::set_dumpable(false)?;
-    watch(setup.record, &notes, &report)?;
-    capabilities::bound_to(&setup.keep_capabilities);
-    capabilities::keep_only(&setup.keep_capabilities)?;
-    drop((notes, report));
+    capabilities::bound_to(&[]);
+    capabilities::keep_only(&[])?;
+    // It runs no program, so there is nothing to watch.
+    nix::unistd::write(&report, WATCHED)?;
+    drop(report);
     loop {
         match nix::sys::wait::wait() {
             Ok(status) if status.pid() == Some(supervisor) => std::process::exit(0),

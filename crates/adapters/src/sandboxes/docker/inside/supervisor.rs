@@ -24,7 +24,7 @@ use crate::sandboxes::{
         channel,
         descriptors::raise_descriptor_limit,
         launcher::{Launcher, take_child_signals},
-        sweep::Sweep,
+        sweep::{First, Sweep},
     },
 };
 
@@ -35,8 +35,14 @@ const FRAMES_MAX: usize = 64;
 ///
 /// `notes` is where launches and listeners are announced, `notes_there` the end for the announcers; `began` tells what
 /// becomes of the image's own command.
-pub(super) fn run(setup: Setup, notes: OwnedFd, notes_there: OwnedFd, began: OwnedFd) -> ! {
-    if let Err(error) = serve(setup, notes, notes_there, began) {
+pub(super) fn run(
+    setup: Setup,
+    first: First,
+    notes: OwnedFd,
+    notes_there: OwnedFd,
+    began: OwnedFd,
+) -> ! {
+    if let Err(error) = serve(setup, first, notes, notes_there, began) {
         eprintln!("supervisor: {error}");
     }
     leave(&io::stdout())
@@ -51,7 +57,13 @@ pub(super) fn leave(output: &impl AsFd) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-fn serve(setup: Setup, notes: OwnedFd, notes_there: OwnedFd, began: OwnedFd) -> io::Result<()> {
+fn serve(
+    setup: Setup,
+    first: First,
+    notes: OwnedFd,
+    notes_there: OwnedFd,
+    began: OwnedFd,
+) -> io::Result<()> {
     // A signal to the group of pid 1 is not for us.
     setsid()?;
     let (control, control_there) = channel::packet_pair()?;
@@ -60,7 +72,7 @@ fn serve(setup: Setup, notes: OwnedFd, notes_there: OwnedFd, began: OwnedFd) -> 
     match unsafe { fork() }? {
         ForkResult::Child => {
             drop((control, launcher_began, notes, began));
-            launcher(setup, &control_there, notes_there, report)
+            launcher(setup, first, &control_there, notes_there, report)
         }
         ForkResult::Parent { .. } => drop((control_there, report, notes_there)),
     }
@@ -84,7 +96,7 @@ fn serve(setup: Setup, notes: OwnedFd, notes_there: OwnedFd, began: OwnedFd) -> 
 }
 
 /// Becomes the launcher of commands.
-fn launcher(setup: Setup, control: &OwnedFd, notes: OwnedFd, report: OwnedFd) -> ! {
+fn launcher(setup: Setup, first: First, control: &OwnedFd, notes: OwnedFd, report: OwnedFd) -> ! {
     let output = io::stdout().as_fd().try_clone_to_owned();
     let begun = (|| {
         // Of all that the supervisor has, only what is named here stays open.
@@ -97,7 +109,7 @@ fn launcher(setup: Setup, control: &OwnedFd, notes: OwnedFd, report: OwnedFd) ->
         prctl::set_dumpable(false)?;
         let notes = setup.record.then_some(notes);
         let children = launch::Commands { keep_capabilities: setup.keep_capabilities, notes };
-        let sweep = Sweep::beside_init([getpid().as_raw(), getppid().as_raw()]);
+        let sweep = Sweep::beside(first, [getpid().as_raw(), getppid().as_raw()]);
         let signals = take_child_signals()?;
         Ok::<_, io::Error>(Launcher::new(control.as_fd(), signals, children, sweep))
     })();
