@@ -3,15 +3,21 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use store::schema::Format;
 
-use crate::context::{CalibrationContext, GroupContext, RereadingContext, StoryContext};
+use crate::context::{
+    CalibrationContext, GroupContext, RereadingContext, StoryContext,
+    export::{JobFacts, SessionExtra, StepExtra},
+};
 
-/// The formats of tables, stories and calibrations.
+/// The formats of tables, stories, calibrations and exports.
 pub fn formats() -> Vec<Format> {
     vec![
         format::<GroupContext>("report", "pcb report --format json, derived/report.json"),
         format::<StoryContext>("story", "pcb show --json"),
         format::<CalibrationContext>("calibration", "pcb calibrate --format json"),
         format::<RereadingContext>("rereading", "pcb calibrate --from FOLDER --format json"),
+        format::<JobFacts>("harbor-job", "pcb export harbor: `job` of pcb.json"),
+        format::<SessionExtra>("harbor-session", "pcb export harbor: `extra.pcb` of a trajectory"),
+        format::<StepExtra>("harbor-step", "pcb export harbor: `extra.pcb` of a trajectory's step"),
     ]
 }
 

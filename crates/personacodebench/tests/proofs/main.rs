@@ -9,6 +9,7 @@ mod disk_full;
 mod exit_codes;
 mod first_hour;
 mod golden_run;
+mod harbor_export;
 mod kill_and_resume;
 mod ordinary_user;
 mod page;

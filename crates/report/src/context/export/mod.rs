@@ -40,14 +40,14 @@ pub struct ExportedRun<'a> {
 }
 
 impl ExportedRun<'_> {
-    /// The job's id: the same for the same run, wherever it lies.
+    /// The job's id: that of the run's name, of what was asked for, and of when it began.
     pub fn id(&self) -> String {
         let (plan, side) = (self.plan, &self.plan.side);
         let settings = format!("{:?}", plan.configuration);
         let benchmark = format!("{side:?} {} {}", plan.repeats, plan.seed);
         let (release, digest) = (plan.release.as_str(), plan.digest.as_str());
         let (arm, started) = (plan.arm.name(), self.record.started_utc.as_str());
-        uuid(&[release, digest, &settings, arm, &benchmark, started])
+        uuid(&[self.name, release, digest, &settings, arm, &benchmark, started])
     }
 
     fn config(&self) -> JobConfig {
