@@ -19,16 +19,28 @@ pub(super) fn exception(
     at: String,
     audience: Audience,
 ) -> Option<ExceptionInfo> {
-    let (exception_type, exception_message) = fault(result, entries, audience)
+    let named = fault(result, entries, audience)
         .or_else(|| failure(result.ending))
-        .or_else(|| unrewarded(result))
+        .or_else(|| without_reward(result.completion.as_ref()?))
         .or_else(|| disqualified(result))?;
-    Some(ExceptionInfo {
+    Some(info(named, at))
+}
+
+/// What a verifier that left no reward is called.
+pub(super) fn unrewarded(outcome: &CompletionOutcome, at: String) -> Option<ExceptionInfo> {
+    Some(info(without_reward(outcome)?, at))
+}
+
+fn info(
+    (exception_type, exception_message): (String, String),
+    occurred_at: String,
+) -> ExceptionInfo {
+    ExceptionInfo {
         exception_type,
         exception_message,
         exception_traceback: String::new(),
-        occurred_at: at,
-    })
+        occurred_at,
+    }
 }
 
 fn fault(
@@ -82,8 +94,7 @@ fn failure(ending: Ending) -> Option<(String, String)> {
     Some((name, format!("failure (agent): {}", ending.name())))
 }
 
-fn unrewarded(result: &SessionResult) -> Option<(String, String)> {
-    let outcome = result.completion.as_ref()?;
+fn without_reward(outcome: &CompletionOutcome) -> Option<(String, String)> {
     let name = match outcome {
         CompletionOutcome::Rewards(_) => return None,
         CompletionOutcome::NoReward => "RewardFileNotFoundError".to_owned(),
@@ -150,6 +161,7 @@ mod tests {
             ending,
             flags: flags.iter().map(|(flag, detail)| (*flag, (*detail).to_owned())).collect(),
             completion,
+            steps: Vec::new(),
             completed: None,
             personalized: None,
             within_budget: true,

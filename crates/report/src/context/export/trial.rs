@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::{
-    ids::{Attempt, PairId, Repeat},
+    ids::{Attempt, PairId, Repeat, StepId},
     plan::SessionSpec,
     result::SessionResult,
     session::{Answer, Command, CompletionOutcome, CompletionReport, Entry, Event},
@@ -11,15 +11,16 @@ use domain::{
 use serde_json::json;
 use store::{
     harbor::job::{
-        Agent, AgentContext, AgentInfo, Extra, FinalMetrics, LocalTask, ModelInfo, Timing,
-        Trajectory, Trial, TrialConfig, TrialResult, VERSION, VerifierResult, trial_name, uuid,
+        Agent, AgentContext, AgentInfo, Extra, FinalMetrics, LocalTask, ModelInfo, Step, StepFiles,
+        StepResult, Timing, Trajectory, Trial, TrialConfig, TrialResult, VERSION, VerifierResult,
+        trial_name, uuid,
     },
     utc,
 };
 
 use super::{
     Audience, EXTRA_FORMAT, ExportedRun, LoadExtra, Moment, RequirementExtra, SessionExtra,
-    exception::{exception, may_be_said},
+    exception::{exception, may_be_said, unrewarded},
     steps::{Telling, public_readings, steps, usd},
 };
 use crate::context::{
@@ -75,6 +76,7 @@ impl ExportedRun<'_> {
             trajectory: None,
             rewards: None,
             test_stdout: None,
+            steps: Vec::new(),
         }
     }
 
@@ -100,13 +102,69 @@ impl SessionExport<'_> {
     pub fn trial(&self) -> Result<Trial, serde_json::Error> {
         let result = self.sources.result;
         let report = self.report();
-        let output = report.and_then(|report| report.output.as_ref());
+        let trajectory = self.trajectory()?;
         Ok(Trial {
             config: self.run.trial_config(&result.pair, result.repeat, Some(result.attempt)),
             result: Some(self.result()?),
-            trajectory: Some(self.trajectory()?),
-            rewards: report.and_then(|report| rewards(&report.outcome)),
-            test_stdout: output.and_then(|hash| self.sources.payloads.bytes(hash)),
+            steps: self.steps(&trajectory),
+            trajectory: Some(trajectory),
+            // A task that has steps has no reward file of its own.
+            rewards: result
+                .completion
+                .as_ref()
+                .filter(|_| result.steps.is_empty())
+                .and_then(rewards),
+            test_stdout: report.and_then(|report| self.output(report)),
+        })
+    }
+
+    fn output(&self, report: &CompletionReport) -> Option<Vec<u8>> {
+        report.output.as_ref().and_then(|hash| self.sources.payloads.bytes(hash))
+    }
+
+    /// The steps of a task that has several: each is a turn, and was verified at its end.
+    fn steps(&self, whole: &Trajectory) -> Vec<StepFiles> {
+        let named = (1..).zip(&self.sources.result.steps);
+        let told = named.map(|(turn, named): (u32, _)| {
+            let own = whole.steps.iter().filter(|step| step.extra.pcb["turn"] == turn).cloned();
+            let steps: Vec<Step> =
+                (1..).zip(own).map(|(step_id, step)| Step { step_id, ..step }).collect();
+            let extra =
+                json!({ "format": EXTRA_FORMAT, "step": named.step.to_string(), "turn": turn });
+            let trajectory = (!steps.is_empty()).then(|| Trajectory {
+                trajectory_id: uuid(&[&whole.trajectory_id, named.step.as_str()]),
+                final_metrics: FinalMetrics {
+                    total_cost_usd: None,
+                    total_steps: steps.len() as u32,
+                    extra: Extra { pcb: json!({}) },
+                },
+                steps,
+                extra: Extra { pcb: extra },
+                ..whole.clone()
+            });
+            let report = self.step_report(&named.step);
+            StepFiles {
+                step: named.step.to_string(),
+                trajectory,
+                rewards: named.outcome.as_ref().and_then(rewards),
+                test_stdout: report.and_then(|report| self.output(report)),
+            }
+        });
+        told.collect()
+    }
+
+    /// The last report of a step's verifier.
+    fn step_report(&self, step: &StepId) -> Option<&CompletionReport> {
+        let entries = self.sources.entries;
+        let decided = entries.iter().rev().find_map(|entry| match &entry.event {
+            Event::Decided(id, Command::VerifyStep { step: of, .. }) if of == step => Some(*id),
+            _ => None,
+        })?;
+        entries.iter().find_map(|entry| match &entry.event {
+            Event::Answered(id, Answer::StepVerified { report, .. }) if *id == decided => {
+                Some(report)
+            }
+            _ => None,
         })
     }
 
@@ -125,7 +183,21 @@ impl SessionExport<'_> {
         let finished = self.at(last).or_else(|| self.sources.places.ended_utc.clone());
         let occurred = finished.clone().unwrap_or_else(|| self.run.record.started_utc.clone());
         let counts = result.class.is_graded();
-        let rewards = result.completion.as_ref().and_then(rewards).filter(|_| counts);
+        let rewards = result.completion.as_ref().and_then(self::rewards).filter(|_| counts);
+        let step_results = result.steps.iter().map(|step| StepResult {
+            step_name: step.step.to_string(),
+            verifier_result: step
+                .outcome
+                .as_ref()
+                .and_then(self::rewards)
+                .filter(|_| counts)
+                .map(|rewards| VerifierResult { rewards }),
+            exception_info: step
+                .outcome
+                .as_ref()
+                .and_then(|outcome| unrewarded(outcome, occurred.clone())),
+        });
+        let step_results = step_results.collect();
         let class = class_name(result.class, self.sources.scenario.arm.has_persona());
         let metadata = json!({ "pcb": {
             "format": EXTRA_FORMAT,
@@ -161,7 +233,10 @@ impl SessionExport<'_> {
             environment_setup: self.phase(|command| matches!(command, Command::PrepareSandbox)),
             agent_setup: self.phase(|command| matches!(command, Command::OpenAgent)),
             agent_execution: self.phase(|command| matches!(command, Command::Prompt { .. })),
-            verifier: self.phase(|command| matches!(command, Command::VerifyCompletion)),
+            verifier: self.phase(|command| {
+                matches!(command, Command::VerifyCompletion | Command::VerifyStep { .. })
+            }),
+            step_results,
         })
     }
 

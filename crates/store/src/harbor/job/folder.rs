@@ -13,7 +13,7 @@ use thiserror::Error;
 use walkdir::WalkDir;
 
 use super::{JobConfig, JobResult, Trajectory, TrialConfig, TrialResult, layout, result::Rewards};
-use crate::{blobs::hash_of, write_once::replace_file};
+use crate::{blobs::hash_of, layout::is_folder_name, write_once::replace_file};
 
 /// Version of the marker.
 const FORMAT: u32 = 1;
@@ -46,6 +46,21 @@ pub struct Trial {
     /// The conversation.
     pub trajectory: Option<Trajectory>,
     /// What the verifier gave.
+    pub rewards: Option<Rewards>,
+    /// What the verifier printed.
+    pub test_stdout: Option<Vec<u8>>,
+    /// Each step of a task that has several.
+    pub steps: Vec<StepFiles>,
+}
+
+/// What is written of a step, beside what its trial's result says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepFiles {
+    /// Its name.
+    pub step: String,
+    /// The part of the conversation that it is.
+    pub trajectory: Option<Trajectory>,
+    /// What the verifier gave after it.
     pub rewards: Option<Rewards>,
     /// What the verifier printed.
     pub test_stdout: Option<Vec<u8>>,
@@ -166,17 +181,33 @@ fn files(job: &Job) -> Result<BTreeMap<String, Vec<u8>>, ExportError> {
                 files.insert(place(layout::EXCEPTION), text.into_bytes());
             }
         }
-        if let Some(trajectory) = &trial.trajectory {
-            files.insert(place(layout::TRAJECTORY), json(layout::TRAJECTORY, trajectory)?);
-        }
-        if let Some(rewards) = &trial.rewards {
-            files.insert(place(layout::REWARD), json(layout::REWARD, rewards)?);
-        }
-        if let Some(stdout) = &trial.test_stdout {
-            files.insert(place(layout::TEST_STDOUT), stdout.clone());
+        let told = (trial.trajectory.as_ref(), trial.rewards.as_ref(), trial.test_stdout.as_ref());
+        told_files(&mut files, &place, told)?;
+        for step in trial.steps.iter().filter(|step| is_folder_name(&step.step)) {
+            let place = |file: &str| place(&format!("{}/{}/{file}", layout::STEPS, step.step));
+            let told = (step.trajectory.as_ref(), step.rewards.as_ref(), step.test_stdout.as_ref());
+            told_files(&mut files, &place, told)?;
         }
     }
     Ok(files)
+}
+
+/// What a trial and a step alike leave.
+fn told_files(
+    files: &mut BTreeMap<String, Vec<u8>>,
+    place: &dyn Fn(&str) -> String,
+    (trajectory, rewards, stdout): (Option<&Trajectory>, Option<&Rewards>, Option<&Vec<u8>>),
+) -> Result<(), ExportError> {
+    if let Some(trajectory) = trajectory {
+        files.insert(place(layout::TRAJECTORY), json(layout::TRAJECTORY, trajectory)?);
+    }
+    if let Some(rewards) = rewards {
+        files.insert(place(layout::REWARD), json(layout::REWARD, rewards)?);
+    }
+    if let Some(stdout) = stdout {
+        files.insert(place(layout::TEST_STDOUT), stdout.clone());
+    }
+    Ok(())
 }
 
 fn json(file: &str, value: &impl Serialize) -> Result<Vec<u8>, ExportError> {

@@ -16,6 +16,8 @@ pub(super) const TRAJECTORY: &str = "agent/trajectory.json";
 pub(super) const REWARD: &str = "verifier/reward.json";
 /// What the verifier printed, in a trial.
 pub(super) const TEST_STDOUT: &str = "verifier/test-stdout.txt";
+/// The folders of a trial's steps.
+pub(super) const STEPS: &str = "steps";
 /// For people who open the job's folder.
 pub(super) const README: &str = "README.md";
 /// Says whose folder it is and which files of it are ours.

@@ -11,12 +11,12 @@ mod trajectory;
 pub use config::{
     AgentConfig, DatasetConfig, EnvironmentConfig, JobConfig, TaskConfig, TrialConfig,
 };
-pub use folder::{ExportError, Job, Trial, Written, write_job};
+pub use folder::{ExportError, Job, StepFiles, Trial, Written, write_job};
 pub use id::uuid;
 pub use layout::trial_name;
 pub use result::{
     AgentContext, AgentInfo, EvalStats, ExceptionInfo, JobResult, JobStats, LocalTask, ModelInfo,
-    Timing, TrialResult, VerifierResult,
+    StepResult, Timing, TrialResult, VerifierResult,
 };
 pub use trajectory::{
     Agent, Extra, FinalMetrics, Metrics, Source, Step, ToolCall, Trajectory, VERSION,

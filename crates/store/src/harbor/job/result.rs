@@ -115,6 +115,22 @@ pub struct TrialResult {
     /// The native verifier.
     #[serde(skip_serializing_if = "is_none")]
     pub verifier: Option<Timing>,
+    /// Each step of a task that has several, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub step_results: Vec<StepResult>,
+}
+
+/// What came of a step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepResult {
+    /// Its name.
+    pub step_name: String,
+    /// The native verifier's rewards after it, where they count.
+    #[serde(skip_serializing_if = "is_none")]
+    pub verifier_result: Option<VerifierResult>,
+    /// Why its verifier left no reward.
+    #[serde(skip_serializing_if = "is_none")]
+    pub exception_info: Option<ExceptionInfo>,
 }
 
 /// A task that lies in a folder.
