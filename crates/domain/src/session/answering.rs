@@ -217,7 +217,8 @@ impl Session {
         }
         let has_unknown = interpretation.asks.contains(&Ask::Other);
         self.progress.interpretation = interpretation;
-        let goes_on = self.progress.ending.is_none();
+        // What nobody will answer need not be understood.
+        let goes_on = self.progress.ending.is_none() && self.scenario.steps.is_empty();
         if goes_on && has_unknown && self.scenario.topic_model && !self.scenario.topics.is_empty() {
             self.phase = Phase::Interpreting;
         } else {

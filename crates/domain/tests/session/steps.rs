@@ -238,6 +238,21 @@ fn what_breaks_between_steps_has_its_owner() {
     }
 }
 
+#[test]
+fn no_model_is_asked_what_a_question_in_a_step_is_about() {
+    let question = "agent: Where does the wind come from today?";
+    let is_asked = |scenario: &str| {
+        let played = check(scenario, question);
+        let mut decided = played.log.iter().filter_map(|entry| match &entry.event {
+            Event::Decided(_, command) => Some(command.name()),
+            _ => None,
+        });
+        decided.any(|name| name == "interpret")
+    };
+    assert!(is_asked("labels\nfact till"));
+    assert!(!is_asked("labels\nfact till\nstep bed\nstep path"));
+}
+
 /// Performs commands until the named one is decided and hands it to `then`.
 fn run_to(player: &mut Player, name: &str, then: impl FnOnce(&mut Player, CommandId)) {
     loop {

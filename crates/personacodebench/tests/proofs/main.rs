@@ -17,4 +17,5 @@ mod published;
 mod regrade;
 mod schemas;
 mod signals;
+mod steps;
 mod terminal_safety;

@@ -10,7 +10,7 @@ use domain::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::StorySources;
+use super::{StepStory, StorySources};
 use crate::context::words;
 
 /// The latest occurrences of a check are listed; what was before them is counted.
@@ -255,7 +255,7 @@ pub(super) fn flags(result: &SessionResult) -> Vec<FlagStory> {
     flags.collect()
 }
 
-pub(super) fn closing(result: &SessionResult) -> Vec<String> {
+pub(super) fn closing(result: &SessionResult, steps: &[StepStory]) -> Vec<String> {
     let mut lines = Vec::new();
     lines.push(match &result.completion {
         None => "completion: not verified".to_owned(),
@@ -263,6 +263,7 @@ pub(super) fn closing(result: &SessionResult) -> Vec<String> {
             format!("completion: {} ({})", completed(result), words::completion(outcome))
         }
     });
+    lines.extend(steps.iter().map(|step| format!("step {}: {}", step.step, step.outcome)));
     if let Some(personalized) = result.personalized {
         lines.push(format!(
             "personalization: {}",
@@ -292,16 +293,23 @@ fn completed(result: &SessionResult) -> &'static str {
 pub(super) fn completion(sources: &StorySources<'_>) -> Option<CompletionStory> {
     let (at, report) =
         sources.entries.iter().enumerate().rev().find_map(|(at, entry)| match &entry.event {
-            Event::Answered(_, Answer::CompletionVerified(report)) => Some((at, report)),
+            Event::Answered(
+                _,
+                Answer::CompletionVerified(report) | Answer::StepVerified { report, .. },
+            ) => Some((at, report)),
             _ => None,
         })?;
     let CompletionReport { outcome, took_ms, output } = report;
     let bytes = output.as_ref().and_then(|hash| sources.payloads.bytes(hash));
     let rule = &sources.scenario.completion;
+    let asked = format!("{} of at least {}", rule.key, rule.at_least);
+    let together = super::steps::together(sources.scenario);
+    let outcome =
+        sources.result.completion.as_ref().filter(|_| together.is_some()).unwrap_or(outcome);
     Some(CompletionStory {
         verdict: completed(sources.result).to_owned(),
         outcome: words::completion(outcome),
-        rule: format!("{} of at least {}", rule.key, rule.at_least),
+        rule: together.map_or(asked.clone(), |together| format!("{asked}, {together}")),
         took_ms: *took_ms,
         output: bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
         output_place: output.as_ref().and_then(|hash| sources.payloads.place(hash)),

@@ -124,7 +124,10 @@ impl<'a> States<'a> {
         let mut recorded = BTreeMap::new();
         for (at, entry) in sources.entries.iter().enumerate() {
             match &entry.event {
-                Event::Answered(_, Answer::Captured { manifest, .. }) => {
+                Event::Answered(
+                    _,
+                    Answer::Captured { manifest, .. } | Answer::StepPlaced { manifest, .. },
+                ) => {
                     captured.insert(at, sources.payloads.manifest(manifest));
                 }
                 Event::Answered(_, Answer::Sealed { .. }) => {

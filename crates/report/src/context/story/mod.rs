@@ -4,6 +4,7 @@
 mod evidence;
 mod files;
 mod lanes;
+mod steps;
 mod turns;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub use evidence::{
 };
 pub use files::{ChangedFile, DiffLine, Difference, FileStory, LineKind};
 pub use lanes::{Lane, LaneCell, LaneStep, Stage};
+pub use steps::StepStory;
 pub use turns::{ActStory, EventStory, RanProgram, TurnStory};
 
 use super::group::class_name;
@@ -50,6 +52,9 @@ pub struct StoryContext {
     pub flags: Vec<FlagStory>,
     /// What the native verifier left; absent if it did not run.
     pub completion: Option<CompletionStory>,
+    /// Each step of a task that has several; a turn is a step.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepStory>,
     /// The way of each requirement from hidden to verdict.
     pub lanes: Vec<Lane>,
     /// Each check with everything that it read.
@@ -204,6 +209,7 @@ pub fn story(sources: &StorySources<'_>) -> StoryContext {
     let told = turns::turns(sources, &session, &looks, &states);
     let (files, files_more) = files::at_the_end(sources, &states);
     let facts = facts(sources, &session);
+    let steps = steps::steps(sources);
     StoryContext {
         title: format!(
             "{} · repeat {} · attempt {} · {}",
@@ -220,9 +226,10 @@ pub fn story(sources: &StorySources<'_>) -> StoryContext {
         seal: looks.into_iter().find(|look| look.is_seal()),
         ending: result.ending.name().to_owned(),
         closing_words: scenario.closing_words(result.ending).map(str::to_owned),
-        closing: evidence::closing(result),
+        closing: evidence::closing(result, &steps),
         flags: evidence::flags(result),
         completion: evidence::completion(sources),
+        steps,
         files,
         files_more,
     }

@@ -13,6 +13,7 @@ use super::{
     StorySources,
     evidence::LookStory,
     files::{ChangedFile, States, is_inside_git},
+    steps::verified_words,
 };
 use crate::context::words;
 
@@ -198,6 +199,10 @@ fn happened(event: &Event) -> Option<String> {
         Event::Decided(_, Command::AnswerPermission { allow, .. }) => {
             if *allow { "allowed once" } else { "rejected" }.to_owned()
         }
+        Event::Answered(_, Answer::StepVerified { report, .. }) => verified_words(&report.outcome),
+        Event::Answered(_, Answer::StepPlaced { changed, .. }) => {
+            format!("the next step's files were placed: {changed} paths changed")
+        }
         Event::Answered(_, Answer::Captured { limit_hit: Some(limit), .. }) => {
             format!("a limit of the sandbox was breached: {limit}")
         }
@@ -215,15 +220,18 @@ fn judge(turn: &mut TurnStory, session: &Session) {
     turn.granted = granted.map(describe_grant).collect();
     let Some(record) = session.records().iter().find(|record| record.turn == own) else { return };
     turn.asked_for = record.classes_asked.iter().map(|class| class.name().to_owned()).collect();
-    let taken_for = match record.kind {
-        TurnKind::Handoff => "taken for a hand-off",
-        TurnKind::Open => "a question is left open",
-        TurnKind::Idle => "taken for idle",
-        TurnKind::Stopped => "cut short",
+    let step = session.scenario().steps.get(turn.turn.saturating_sub(1) as usize);
+    // Of a step the agent's words decide nothing.
+    let taken_for = match (record.kind, step) {
+        (TurnKind::Stopped, _) => "cut short".to_owned(),
+        (_, Some(step)) => format!("the step {} is over", step.name),
+        (TurnKind::Handoff, None) => "taken for a hand-off".to_owned(),
+        (TurnKind::Open, None) => "a question is left open".to_owned(),
+        (TurnKind::Idle, None) => "taken for idle".to_owned(),
     };
     turn.ended = Some(match turn.ended.take() {
         Some(ended) => format!("{ended}; {taken_for}"),
-        None => taken_for.to_owned(),
+        None => taken_for,
     });
 }
 

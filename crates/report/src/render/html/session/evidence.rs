@@ -33,6 +33,41 @@ pub(super) fn end(id: &str, story: &StoryContext) -> Markup {
             Some(completion) => (native(completion)),
             None => p { "They did not run." },
         }
+        @if !story.steps.is_empty() { (steps(story)) }
+    }
+}
+
+fn steps(story: &StoryContext) -> Markup {
+    html! {
+        h4 { "Steps" }
+        (scrolling("Steps", html! {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "step" } th scope="col" { "left behind" }
+                        th scope="col" { "needed to go on" } th scope="col" { "in the log" }
+                    }
+                }
+                tbody {
+                    @for step in &story.steps {
+                        tr {
+                            th scope="row" { (shown(&step.step)) }
+                            td { (shown(&step.outcome)) }
+                            td { (shown(step.least.as_deref().unwrap_or("any reward"))) }
+                            td { @if let Some(line) = &step.line { code.line { (shown(line)) } } }
+                        }
+                    }
+                }
+            }
+        }))
+        @for step in &story.steps {
+            @if let Some(text) = step.output.as_deref().filter(|text| !text.is_empty()) {
+                details {
+                    summary { "What the tests of " (shown(&step.step)) " printed" }
+                    (output(text, step.output_place.as_deref().unwrap_or_default()))
+                }
+            }
+        }
     }
 }
 
