@@ -163,6 +163,7 @@ async fn the_loss_of_what_watches_is_said() {
         assert!(matches!(stage.link.count().await, Err(SandboxFault::Lost(_))));
         let taken = stage.link.taken(Turn(1)).await.unwrap();
         assert!(taken.is_overflown, "{kill}");
+        assert!(stage.link.taken(Turn(2)).await.unwrap().is_overflown, "{kill}");
         assert!(taken.processes.iter().any(|event| event.program.ends_with("/true")));
     };
     check("kill -9 $supervisor", 5).await;

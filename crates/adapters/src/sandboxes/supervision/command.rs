@@ -23,7 +23,7 @@ pub(crate) type Executable = (CString, Vec<CString>, Vec<CString>);
 /// Becomes the leader of a session of its own with these streams and default signals.
 pub(crate) fn detach(stdio: &[OwnedFd; 3]) -> io::Result<()> {
     setsid()?;
-    reset_signals()?;
+    shed()?;
     for (number, fd) in (0..).zip(stdio) {
         // SAFETY: both are descriptors; the old ones are /dev/null.
         if unsafe { libc::dup2(fd.as_raw_fd(), number) } < 0 {
@@ -33,11 +33,13 @@ pub(crate) fn detach(stdio: &[OwnedFd; 3]) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts back what the runtime of this binary and the launcher changed: no command must inherit that.
-pub(crate) fn reset_signals() -> io::Result<()> {
+/// Puts back what the runtime of this binary and the launcher changed, and lets nothing but the streams stay open: no
+/// command must inherit that.
+pub(crate) fn shed() -> io::Result<()> {
     // SAFETY: default actions only.
     unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl)? };
-    Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
+    close_on_exec_from(3)
 }
 
 /// Goes to the working directory of a command.
@@ -45,14 +47,13 @@ pub(crate) fn enter(cwd: &str) -> io::Result<()> {
     chdir(cwd).map_err(|errno| io::Error::other(format!("{cwd}: {}", errno.desc())))
 }
 
-/// Looks the program up and tells the process log of it; nothing but the streams will stay open.
+/// Looks the program up and tells the process log of it.
 pub(crate) fn executable(launch: &Launch, notes: Option<BorrowedFd<'_>>) -> io::Result<Executable> {
     let program = find_program(launch)?;
     if let Some(notes) = notes {
         let payload = channel::memory_file(&(&program, launch), &[])?;
         channel::send(notes, &Note::Launch, &[payload.as_raw_fd()])?;
     }
-    close_on_exec_from(3)?;
     let text = |text: &str| CString::new(text).map_err(io::Error::other);
     let argv = launch.argv.iter().map(|argument| text(argument)).collect::<io::Result<_>>()?;
     Ok((text(&program)?, argv, environment(&launch.env)?))

@@ -1,9 +1,16 @@
 //! Users and groups of the container: [`Identity`] is read from its own `/etc/passwd` and `/etc/group`, by the rules of
 //! container engines.
 
-use std::{fs, io};
+use std::{
+    fs,
+    io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
+};
 
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
+
+/// So much is read of a list of users or groups.
+const LIST_BYTES_MAX: u64 = 16 << 20;
 
 /// Who a command runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,9 +25,8 @@ pub(super) struct Identity {
 impl Identity {
     /// Finds `name`, `uid`, `uid:gid` or `name:group`; nothing means root.
     pub(super) fn find(user: &str) -> io::Result<Self> {
-        // A container without these files has numbers only.
-        let read = |path| fs::read_to_string(path).unwrap_or_default();
-        Self::find_in(user, &read("/etc/passwd"), &read("/etc/group")).map_err(io::Error::other)
+        let (passwd, group) = (read("/etc/passwd"), read("/etc/group"));
+        Self::find_in(user, &passwd, &group).map_err(io::Error::other)
     }
 
     fn find_in(user: &str, passwd: &str, group: &str) -> Result<Self, String> {
@@ -76,6 +82,21 @@ impl Identity {
     }
 }
 
+/// What a plain file of the container says; a container without it has numbers only.
+fn read(path: &str) -> String {
+    let mut text = Vec::new();
+    // Whoever is root inside may have put a pipe there: it must not make us wait.
+    let opened = fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    if let Ok(file) = opened.and_then(|file| {
+        let is_plain = file.metadata()?.is_file();
+        is_plain.then_some(file).ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }) {
+        // What could be read counts.
+        let _ = file.take(LIST_BYTES_MAX).read_to_end(&mut text);
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 fn lines(text: &str) -> impl Iterator<Item = Vec<&str>> {
     text.lines()
         .map(|line| line.trim().split(':').collect::<Vec<_>>())
@@ -88,7 +109,20 @@ fn field(fields: &[&str], index: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::Identity;
+    use super::{Identity, read};
+
+    #[test]
+    fn lists_are_read_from_plain_files_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        std::fs::write(path("plain"), b"a:\xff\n").unwrap();
+        nix::unistd::mkfifo(path("pipe").as_str(), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let check = |name: &str, expect: &str| assert_eq!(read(&path(name)), expect, "{name}");
+        check("plain", "a:\u{fffd}\n");
+        check("pipe", "");
+        check("missing", "");
+        check(".", "");
+    }
 
     #[test]
     fn users_are_found_as_engines_find_them() {

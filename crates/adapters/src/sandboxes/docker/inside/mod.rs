@@ -118,8 +118,8 @@ fn become_command(setup: Setup, argv: Vec<String>, notes: &OwnedFd, report: &Own
     let prepared = (|| {
         close_stdio()?;
         watch(record, notes, report)?;
+        command::shed()?;
         launch::assume(&mut launch, &keep_capabilities)?;
-        command::reset_signals()?;
         command::executable(&launch, record.then_some(notes.as_fd()))
     })();
     command::run(prepared, launch.argv.first().map_or("", String::as_str))

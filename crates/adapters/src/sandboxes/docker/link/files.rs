@@ -251,3 +251,20 @@ fn looked(seen: Seen, origin_ns: i64) -> Looked {
         link_target: seen.link_target,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_apart() {
+        let check = |reason: &str, is_limit: bool| {
+            let fault = failed(reason.to_owned());
+            assert_eq!(matches!(fault, SandboxFault::HostLimit(_)), is_limit, "{fault}");
+        };
+        check("/app/x: No space left on device (os error 28)", true);
+        check("/app/x: Disk quota exceeded (os error 122)", true);
+        check("/app/x: Permission denied (os error 13)", false);
+        check("No space left on device (os error 28): /app/x", false);
+    }
+}

@@ -2,6 +2,7 @@
 
 mod connection;
 mod files;
+mod outputs;
 mod streams;
 mod types;
 
@@ -15,17 +16,15 @@ use engine::ports::sandbox::{Ended, FileEntry, Finished, SandboxFault, Started};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     sync::oneshot,
-    time::{sleep_until, timeout},
 };
 
 use self::{
     connection::{Connection, Streams},
-    streams::{Incoming, Piece},
+    outputs::{Output, Waited, wait},
 };
 use super::frames::{Answer, Question};
 use crate::sandboxes::supervision::{
     channel,
-    cut::Cut,
     protocol::{ended_by, realtime_ns},
 };
 
@@ -48,8 +47,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const FILES_TIMEOUT: Duration = Duration::from_secs(300);
 /// A killed command that is not reaped by then is given up.
 const REAP_TIMEOUT: Duration = Duration::from_secs(10);
-/// What an ended command has left in its pipes is here by then.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Clocks that differ by less are one clock.
 const ONE_CLOCK_NS: i64 = 1_000_000_000;
 
@@ -318,77 +315,8 @@ impl Link {
                 Err(fault) => return Err(fault),
             }
         }
-        Ok(self.connection.log().take(turn, self.origin_ns))
-    }
-}
-
-/// How the wait for a command came out.
-enum Waited {
-    Ended(i32),
-    TimedOut,
-    Lost,
-}
-
-/// An output that is kept head and tail.
-struct Output {
-    pieces: Incoming,
-    cut: Cut,
-    state: OutputState,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum OutputState {
-    Open,
-    /// The command has left nothing more; others may still write.
-    Drained,
-    Closed,
-}
-
-impl Output {
-    fn new(pieces: Incoming, max: usize) -> Self {
-        Self { pieces, cut: Cut::new(max), state: OutputState::Open }
-    }
-
-    /// Waits for bytes; never returns once the stream has ended.
-    async fn read(&mut self) {
-        if self.state == OutputState::Closed {
-            return std::future::pending().await;
-        }
-        match self.pieces.next().await {
-            Some(Piece::Bytes(bytes)) => self.cut.push(&bytes),
-            Some(Piece::Drained) => self.state = OutputState::Drained,
-            None => self.state = OutputState::Closed,
-        }
-    }
-
-    /// Takes what the ended command has left; what others go on to write is thrown away.
-    async fn finish(mut self) -> Vec<u8> {
-        let drained = async {
-            while self.state == OutputState::Open {
-                self.read().await;
-            }
-        };
-        // One that does not come to an end has been cut where it is.
-        let _ = timeout(DRAIN_TIMEOUT, drained).await;
-        self.pieces.discard();
-        self.cut.into_bytes()
-    }
-}
-
-/// Reads both streams until the command ends or its time is over.
-async fn wait(
-    [stdout, stderr]: &mut [Output; 2],
-    ended: &mut oneshot::Receiver<i32>,
-    within: Duration,
-) -> Waited {
-    let deadline = tokio::time::Instant::now() + within;
-    loop {
-        tokio::select! {
-            biased;
-            status = &mut *ended => return status.map_or(Waited::Lost, Waited::Ended),
-            () = sleep_until(deadline) => return Waited::TimedOut,
-            () = stdout.read() => {}
-            () = stderr.read() => {}
-        }
+        let mut taken = self.connection.log().take(turn, self.origin_ns);
+        taken.is_overflown |= self.is_recording && self.is_lost();
+        Ok(taken)
     }
 }
