@@ -6,6 +6,7 @@ mod calibrate;
 mod config_and_options;
 mod derived_files;
 mod disk_full;
+mod docker;
 mod exit_codes;
 mod first_hour;
 mod golden_run;
