@@ -105,7 +105,7 @@ fn what_a_killed_run_left_is_taken_away() {
     let bench = Bench::new();
     bench.write("sleeper.toml", SLEEPER);
     let run = ["run", "tiny", "--agent", "sleeper.toml", "--sandbox", "docker", "--out", "out"];
-    let mut running = Running::start(command(&bench, &run));
+    let running = Running::start(command(&bench, &run));
     assert!(running.says("out/"), "the run did not start");
     let of_session = "label=personacodebench.session";
     let own = || {
