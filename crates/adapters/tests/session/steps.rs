@@ -233,6 +233,19 @@ async fn what_steps_bring_along_is_not_the_agents_doing() {
     assert_eq!(seen, ["turn 1: 4", "placed: 3", "turn 2: 1", "turn 3: 1"], "{}", ended.story());
 }
 
+#[tokio::test]
+async fn the_first_step_is_prepared_too() {
+    let mut made = three();
+    made[0].files = vec![("plot", "dug"), ("setup.sh", "has plot && write ready yes\n")];
+    made[0].solution = "has ready && write /app/one done\n";
+    let ended = simulated(staged(&made), FaultPlan::default()).await;
+    assert_eq!(came_to(&ended), "accepted: 1 1 0.25 = 0.75", "{}", ended.story());
+    made[0].files[1].1 = "exit 1\n";
+    let ended = simulated(staged(&made), FaultPlan::default()).await;
+    assert_eq!(came_to(&ended), "preparation_failed: - - - = -", "{}", ended.story());
+    assert_eq!(ended.session.user_messages().count(), 0);
+}
+
 /// The same shape of task for a real shell.
 fn three_for_real() -> [Made; 3] {
     let one = Made {

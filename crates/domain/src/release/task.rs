@@ -195,6 +195,11 @@ impl Task {
 }
 
 impl Step {
+    /// Whether anything is to be done in the sandbox before it is asked for.
+    pub fn is_prepared(&self) -> bool {
+        self.placed != StepPlaced::Nothing || self.healthcheck.is_some()
+    }
+
     /// A step that says nothing but what is to be done.
     pub fn new(name: StepId, statement: impl Into<String>) -> Self {
         Self {

@@ -43,8 +43,7 @@ impl Session {
             Answer::SandboxReady => self.phase = Phase::OpeningAgent,
             Answer::AgentOpened { identity } => {
                 self.identity = Some(identity.clone());
-                let plan = self.controller.opening(&self.scenario);
-                self.word(plan);
+                self.go_on_to_next_step();
             }
             Answer::Worded { text, by, .. } => self.review(text, *by),
             Answer::TurnEnded { stop, agent_ms } => self.end_turn(*stop, *agent_ms),

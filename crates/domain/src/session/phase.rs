@@ -38,7 +38,7 @@ pub enum Phase {
     Checking,
     /// The native verifier of the step that ended runs on a copy.
     VerifyingStep,
-    /// The next step's files are being placed.
+    /// What the next step needs is being prepared: its files, its setup.
     PlacingStep,
     /// The end state is being frozen.
     Sealing(Ending),

@@ -5,7 +5,7 @@ use crate::{
     controller::{OverBudget, over_budget},
     fault::Ending,
     ids::{StepId, Turn},
-    release::{Step, StepPlaced},
+    release::Step,
 };
 
 impl Session {
@@ -42,23 +42,29 @@ impl Session {
     pub(super) fn take_step_report(&mut self, report: &CompletionReport) {
         self.step_reports.push(report.clone());
         let goes_on = self.step(self.turn).is_some_and(|step| suffices(step, &report.outcome));
-        let placed = self.step(self.turn.next()).map(|step| step.placed);
-        match placed.filter(|_| goes_on) {
-            None => self.finish(Ending::StepUnmet),
-            Some(StepPlaced::Nothing) => self.ask_next_step(),
-            Some(StepPlaced::Files | StepPlaced::FilesAndSetup) => self.phase = Phase::PlacingStep,
+        if goes_on {
+            self.go_on_to_next_step();
+        } else {
+            self.finish(Ending::StepUnmet);
+        }
+    }
+
+    /// Prepares the next step and asks for it; a task that has none begins at once.
+    pub(super) fn go_on_to_next_step(&mut self) {
+        if self.step(self.turn.next()).is_some_and(Step::is_prepared) {
+            self.phase = Phase::PlacingStep;
+        } else {
+            self.ask_next_step();
         }
     }
 
     pub(super) fn ask_next_step(&mut self) {
-        let next = self.step(self.turn.next()).map(|step| step.statement.clone());
-        match next {
-            Some(statement) => {
-                let plan = self.controller.next_step(&self.scenario, statement);
-                self.word(plan);
-            }
-            None => self.finish(Ending::ControllerBug),
-        }
+        let plan = match self.step(self.turn.next()) {
+            _ if self.turn == Turn::BASE => self.controller.opening(&self.scenario),
+            Some(step) => self.controller.next_step(&self.scenario, step.statement.clone()),
+            None => return self.finish(Ending::ControllerBug),
+        };
+        self.word(plan);
     }
 
     /// Whether the state that stands was verified on a copy already, so that nothing is left to be

@@ -14,7 +14,7 @@ use super::{
     setting::setting,
 };
 
-const THREE: &str = "step bed files\nstep path setup\nstep gate least=reward:1";
+const THREE: &str = "step bed\nstep path setup\nstep gate least=reward:1";
 
 /// The commands of a session from its first prompt on, words and looks left out.
 fn commands(player: &Player) -> String {
@@ -99,7 +99,7 @@ fn a_turn_is_a_step() {
             "one step",
             "step bed setup least=reward:9",
             "agent: Made.\nends: accepted",
-            "prompt 1, seal, verify",
+            "place 1 bed, prompt 1, seal, verify",
             "reward=1",
         ),
     ]);
