@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use domain::{
     ids::Hash,
-    release::{PairEnvironment, Task},
+    release::{PairEnvironment, Task, WorkdirSource},
 };
 use tokio::sync::Semaphore;
 
@@ -52,7 +52,11 @@ pub fn base_spec(
         .collect();
     let setup_timeout = Duration::from_secs_f64(task.environment.build_timeout_sec);
     let limits = task_limits(task);
-    let workdir = task.environment.workdir.clone();
+    // What only the image knows is left to it.
+    let workdir = match task.environment.workdir_said_by {
+        WorkdirSource::Image => String::new(),
+        _ => task.environment.workdir.clone(),
+    };
     let digest = digest(&environment, &workdir, &env, &toolchains, &image);
     BaseSpec { digest, image, environment, workdir, env, toolchains, setup_timeout, limits }
 }
@@ -179,6 +183,7 @@ mod tests {
             let name = need.split(' ').next().expect("a name").to_owned();
             let base = Base {
                 digest: Hash::new("0"),
+                workdir: "/app".to_owned(),
                 toolchain_versions: [(name, said.to_owned())].into(),
             };
             let pair = PairEnvironment { sandboxes: Vec::new(), host: vec![need.to_owned()] };

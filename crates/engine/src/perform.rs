@@ -1,5 +1,6 @@
 //! Carries out one command and brings back its answer; what is seen meanwhile goes to the driver ([`Stage`]).
 
+mod healthcheck;
 mod steps;
 
 use std::{
@@ -213,11 +214,18 @@ impl Stage {
         let made = self.ports.sandboxes.provision(base, &self.setup.limits, Recording::Processes);
         let sandbox: Arc<dyn Sandbox> = Arc::from(made.await?);
         self.sandbox.set(sandbox).map_err(|_| twice("sandbox"))?;
+        let of_first = self.setup.scenario.steps.first().and_then(|step| step.healthcheck.as_ref());
+        for check in self.setup.healthcheck.iter().chain(of_first) {
+            self.wait_until_healthy(check, Turn(0)).await?;
+        }
         Ok(Answer::SandboxReady)
     }
 
     async fn open_agent(&self) -> Result<Answer, Stop> {
-        let brief = Brief { workdir: self.setup.scenario.workdir.clone() };
+        let brief = Brief {
+            workdir: self.setup.scenario.workdir.clone(),
+            user: self.setup.agent_user.clone(),
+        };
         let opened = self.ports.agent.open(self.sandbox()?.clone(), &brief).await?;
         self.conversation.set(opened).map_err(|_| twice("agent"))?;
         Ok(Answer::AgentOpened { identity: self.ports.agent.identify().name })
@@ -384,7 +392,7 @@ impl Stage {
         let began_ms = self.ports.clock.now_ms();
         let (verified, survivors) = match rule.verify {
             VerifyMode::Fresh => {
-                let fresh = sandbox.restore(&rule.paths, &self.setup.limits).await?;
+                let fresh = sandbox.restore(&rule.paths, &verifier.limits).await?;
                 let verified = verifier.verify(fresh.as_ref()).await?;
                 fresh.end().await?;
                 (verified, Vec::new())

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::session::Scenario;
+use domain::{release::Healthcheck, session::Scenario};
 
 use crate::{
     completion::Verifier,
@@ -28,6 +28,10 @@ pub struct Setup {
     pub base: Result<Base, SandboxFault>,
     /// Limits of the task.
     pub limits: Limits,
+    /// What must be so before the agent is opened.
+    pub healthcheck: Option<Healthcheck>,
+    /// Who the agent is inside; none means the base's own.
+    pub agent_user: Option<String>,
     /// The native verifier.
     pub verifier: Arc<Verifier>,
     /// What each step of a task that has several brings along, in order.

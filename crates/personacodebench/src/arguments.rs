@@ -45,6 +45,8 @@ pub enum CommandLine {
     Lint(commands::lint::LintArgs),
     /// Lock a release by a digest over all its files.
     Lock(commands::lock::LockArgs),
+    /// Say how tasks in Harbor's layout will be read.
+    Task(commands::task::TaskArgs),
     /// Say what this host can run and what to change.
     Doctor(commands::doctor::DoctorArgs),
     /// Take away what dead runs left on a Docker engine.

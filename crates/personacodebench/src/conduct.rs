@@ -18,7 +18,7 @@ use domain::{
     evidence::ChannelSet,
     ids::{Attempt, Hash, PairId, Repeat},
     plan::{AttemptState, Configuration, Plan, UserKind, Work, WorkKind, remaining},
-    release::{CounterexampleKind, Pair, Script, Task},
+    release::{CounterexampleKind, Pair, Script, Task, WorkdirSource},
     result::up_to_seal,
     session::{Answer, Entry, Event, Scenario},
 };
@@ -109,7 +109,7 @@ pub async fn bases(
             &pair.environment,
             options::resolve(&task.environment.env)?,
             environment(release, task),
-            host.image(release.tasks.get(&task.id)),
+            host.image(task, release.tasks.get(&task.id)),
         );
         wanted.insert(id.clone(), spec.digest.clone());
         specs.push(spec);
@@ -276,24 +276,30 @@ fn assignment(conduct: &Conduct<'_>, work: &Work, user: UserKind) -> Result<Assi
 pub fn setup(
     release: &LoadedRelease,
     bases: &Bases,
-    scenario: Scenario,
+    mut scenario: Scenario,
     attempt: Attempt,
 ) -> Result<Setup, Failure> {
-    let spec = &scenario.spec;
+    let spec = scenario.spec.clone();
     let lost = || Failure::input(format!("the release has no pair {}", spec.pair));
     let (pair, task) = pair_and_task(release, &spec.pair).ok_or_else(lost)?;
     let files = release.tasks.get(&task.id);
     let checks = release.pairs.get(&pair.id).map_or(&[][..], |files| &files.checks);
-    let verifier = Verifier {
-        tests: files.map_or_else(Vec::new, |files| entries(&files.tests)),
-        env: options::resolve(&task.verifier.env)?,
-        timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
-        workdir: task.environment.workdir.clone(),
-    };
+    let base = bases.get(&pair.id).cloned().ok_or_else(lost)?;
+    if let (Ok(base), WorkdirSource::Image) = (&base, task.environment.workdir_said_by) {
+        scenario.workdir.clone_from(&base.workdir);
+    }
+    let verifier = Verifier::of_task(
+        task,
+        scenario.workdir.clone(),
+        options::resolve(&task.verifier.env)?,
+        files.map_or_else(Vec::new, |files| entries(&files.tests)),
+    );
     Ok(Setup {
         key: SessionKey { pair: pair.id.clone(), repeat: spec.repeat, attempt },
-        base: bases.get(&pair.id).cloned().ok_or_else(lost)?,
+        base,
         limits: task_limits(task),
+        healthcheck: task.environment.healthcheck.clone(),
+        agent_user: task.agent.user.clone(),
         steps: step_parts(task, files, &verifier)?,
         verifier: Arc::new(verifier),
         check_files: entries(checks).into(),
@@ -312,7 +318,12 @@ fn step_parts(
         let own = files.and_then(|files| files.steps.get(at)).unwrap_or(&none);
         let env = options::resolve(&step.verifier_env)?;
         Ok(StepParts {
-            verifier: verifier.of_step(step.verifier_timeout_sec, env, entries(&own.tests)),
+            verifier: verifier.of_step(
+                step.verifier_timeout_sec,
+                step.verifier_user.clone(),
+                env,
+                entries(&own.tests),
+            ),
             files: entries(&own.workdir),
             setup_timeout: Duration::from_secs_f64(task.environment.build_timeout_sec),
         })

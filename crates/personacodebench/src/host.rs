@@ -6,7 +6,7 @@ use adapters::sandboxes::{
     docker::{DockerSandboxes, SandboxLabels},
     local::LocalSandboxes,
 };
-use domain::evidence::ChannelSet;
+use domain::{evidence::ChannelSet, release::Task};
 use engine::ports::{
     sandbox::{Capabilities, Image, LimitKind, Sandboxes},
     watch::SessionKey,
@@ -75,12 +75,13 @@ impl Host {
         }
     }
 
-    /// Where the root of a task's base comes from.
-    pub fn image(&self, files: Option<&TaskFiles>) -> Image {
+    /// Where the root of a task's base comes from; a prebuilt image goes before one that could be built.
+    pub fn image(&self, task: &Task, files: Option<&TaskFiles>) -> Image {
         let dockerfile = files.and_then(|files| files.dockerfile.clone());
-        match (&self.docker, dockerfile) {
-            (Some(_), Some(dockerfile)) => Image::Dockerfile(dockerfile),
-            _ => Image::None,
+        match (&self.docker, &task.environment.image, dockerfile) {
+            (None, ..) | (Some(_), None, None) => Image::None,
+            (Some(_), Some(name), _) => Image::Named(name.clone()),
+            (Some(_), None, Some(dockerfile)) => Image::Dockerfile(dockerfile),
         }
     }
 

@@ -26,7 +26,7 @@ use arguments::{Arguments, CommandLine};
 use clap::Parser;
 use commands::{
     calibrate, clean, completions, doctor, export, lint, list, lock, man, new, published, replay,
-    report, resume, run, schema, show,
+    report, resume, run, schema, show, task,
 };
 
 fn main() -> std::process::ExitCode {
@@ -48,6 +48,7 @@ fn main() -> std::process::ExitCode {
         CommandLine::Calibrate(args) => calibrate::run(&args),
         CommandLine::Lint(args) => lint::run(&args),
         CommandLine::Lock(args) => lock::run(&args),
+        CommandLine::Task(args) => task::run(&args),
         CommandLine::Doctor(args) => doctor::run(&args),
         CommandLine::Clean(args) => clean::run(&args),
         CommandLine::List(args) => list::run(&args),

@@ -186,12 +186,14 @@ async fn one(
         scenario: Arc::new(scenario),
         base: Ok(shared.base.clone()),
         limits: task_limits(task),
-        verifier: Arc::new(Verifier {
-            tests: entries(&files.tests),
-            env: task.verifier.env.resolve(|_| None).expect("no variable of the host"),
-            timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
-            workdir: task.environment.workdir.clone(),
-        }),
+        healthcheck: None,
+        agent_user: None,
+        verifier: Arc::new(Verifier::of_task(
+            task,
+            task.environment.workdir.clone(),
+            task.verifier.env.resolve(|_| None).expect("no variable of the host"),
+            entries(&files.tests),
+        )),
         steps: Arc::default(),
         check_files: Arc::from(Vec::<FileEntry>::new()),
     };

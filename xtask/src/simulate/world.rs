@@ -173,12 +173,14 @@ async fn simulated(seed: u64) -> Simulated {
         scenario: scenario.clone(),
         base,
         limits: task_limits(task),
-        verifier: Arc::new(Verifier {
-            tests: drawn_release::tests(),
-            env: task.verifier.env.resolve(|_| None).expect("no variable of the host"),
-            timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
-            workdir: task.environment.workdir.clone(),
-        }),
+        healthcheck: None,
+        agent_user: None,
+        verifier: Arc::new(Verifier::of_task(
+            task,
+            task.environment.workdir.clone(),
+            task.verifier.env.resolve(|_| None).expect("no variable of the host"),
+            drawn_release::tests(),
+        )),
         steps: Arc::default(),
         check_files: Arc::from(Vec::<FileEntry>::new()),
     };

@@ -112,6 +112,7 @@ impl Agent for ScriptedAgent {
         Ok(Box::new(ScriptedConversation {
             sandbox,
             workdir: brief.workdir.clone(),
+            user: brief.user.clone(),
             solves: self.solves.clone(),
             state: Mutex::new(State { blocks: Blocks::new(self.script.clone()), turns: 0 }),
             stopped: Notify::new(),
@@ -122,6 +123,7 @@ impl Agent for ScriptedAgent {
 struct ScriptedConversation {
     sandbox: Arc<dyn Sandbox>,
     workdir: String,
+    user: Option<String>,
     solves: Solves,
     state: Mutex<State>,
     stopped: Notify,
@@ -267,7 +269,7 @@ impl ScriptedConversation {
             argv,
             cwd: Some(self.workdir.clone()),
             env,
-            user: None,
+            user: self.user.clone(),
             stdin,
             timeout: COMMAND_MAX,
             output_max: OUTPUT_MAX,

@@ -4,7 +4,6 @@ use std::{
     collections::BTreeMap,
     path::Path,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use adapters::{
@@ -16,6 +15,7 @@ use domain::{
     evidence::{Channel, ChannelSet},
     ids::{Attempt, Hash, PairId, Repeat},
     plan::{Arm, BenchmarkSide, SessionSpec, UserKind, limits},
+    release::Healthcheck,
     session::{Answer, CompletionOutcome, Entry, Event, Scenario, Session, replay},
 };
 use engine::{
@@ -41,6 +41,7 @@ pub struct Staged {
     pub verifier: Verifier,
     pub steps: Vec<StepParts>,
     pub agent: ScriptedAgent,
+    pub healthcheck: Option<Healthcheck>,
     pub check_files: Vec<FileEntry>,
 }
 
@@ -81,12 +82,12 @@ impl Staged {
             Scenario::compile(&release.release, &spec, arm, UserKind::Template, &channels)
                 .expect("a bundled release is whole");
         let files = &release.tasks[&typed.task];
-        let verifier = Verifier {
-            tests: entries(&files.tests),
-            env: task.verifier.env.resolve(|_| None).expect("no variable of the host"),
-            timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
-            workdir: task.environment.workdir.clone(),
-        };
+        let verifier = Verifier::of_task(
+            task,
+            task.environment.workdir.clone(),
+            task.verifier.env.resolve(|_| None).expect("no variable of the host"),
+            entries(&files.tests),
+        );
         let solution = Solution {
             files: entries(&files.solution),
             env: task.solution_env.resolve(|_| None).expect("no variable of the host"),
@@ -94,7 +95,16 @@ impl Staged {
         let oracle = release.pairs[&pair].oracle.clone().expect("a bundled pair has an oracle");
         let agent = ScriptedAgent::of_pair("oracle", oracle, solution);
         let check_files = entries(&release.pairs[&pair].checks);
-        Self { pair, scenario, verifier, steps: Vec::new(), agent, check_files, release }
+        Self {
+            pair,
+            scenario,
+            verifier,
+            steps: Vec::new(),
+            agent,
+            healthcheck: None,
+            check_files,
+            release,
+        }
     }
 
     /// The reference solution of its task.
@@ -133,6 +143,8 @@ impl Staged {
             scenario: scenario.clone(),
             base: bases.remove(&digest).expect("it was asked for"),
             limits: task_limits(task),
+            healthcheck: self.healthcheck,
+            agent_user: None,
             verifier: Arc::new(self.verifier),
             steps: self.steps.into(),
             check_files: self.check_files.into(),

@@ -59,7 +59,7 @@ fn staged(made: &[Made]) -> Staged {
         let tests = entries(&[("test.sh", made.tests)]);
         let env = BTreeMap::from([("STEP".to_owned(), name.to_owned())]);
         staged.steps.push(StepParts {
-            verifier: staged.verifier.of_step(Some(60.0), env, tests),
+            verifier: staged.verifier.of_step(Some(60.0), None, env, tests),
             files: entries(&made.files),
             setup_timeout: Duration::from_secs(60),
         });

@@ -1,15 +1,8 @@
 //! Which sandbox can give a task what it asks for ([`Unsupported`]); nothing that is asked for is left out in silence.
 
-use alloc::{
-    borrow::ToOwned as _,
-    format,
-    string::{String, ToString as _},
-    vec::Vec,
-};
+use alloc::{borrow::ToOwned as _, format, string::String, vec::Vec};
 
-use super::{
-    Environment, MAIN_SERVICE, Network, Recipe, Task, VerifierEnvironment, task::VerifierPhase,
-};
+use super::{Environment, Network, Recipe, Task, VerifierEnvironment};
 
 /// Something that a task asks for and that a sandbox, or this version, does not give.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,16 +51,8 @@ impl Task {
         if environment.skills_dir.is_some() {
             found.planned("environment.skills_dir", "skills for the agent");
         }
-        if environment.healthcheck.is_some()
-            || self.steps.iter().any(|step| step.healthcheck.is_some())
-        {
-            found.planned("environment.healthcheck", "a healthcheck");
-        }
-        if self.agent.user.is_some() {
-            found.planned("agent.user", "a user for the agent");
-        }
-        if self.verifier.user.is_some() || self.steps.iter().any(|s| s.verifier_user.is_some()) {
-            found.planned("verifier.user", "a user for the tests");
+        if environment.gpus > 0 {
+            found.planned("environment.gpus", "graphics processors");
         }
         if !self.verifier.collect.is_empty() {
             found.planned("verifier.collect", "hooks before artifacts are taken");
@@ -78,34 +63,44 @@ impl Task {
         if self.verifier.environment != VerifierEnvironment::Shared {
             found.planned("verifier.environment_mode", "a separate verifier environment");
         }
-        if self.agent_network() != &self.environment.network {
-            found.planned("agent.network_mode", "another network for the agent's phase");
-        }
-        if self.verifier_network() != &self.environment.network {
-            found.planned("verifier.network_mode", "another network for the tests");
+        if environment.recipes.contains(&Recipe::Compose) {
+            let what = "`environment/docker-compose.yaml` is planned and not in this version";
+            found.add(None, what.to_owned(), PLANNED.to_owned());
         }
     }
 
     /// What the programs of the host cannot stand in for.
     fn needs_container(&self, found: &mut Found) {
         self.environment.needs_container(found);
-        if self.environment.network == Network::Public {
-            found.on_docker(
-                Some("environment.network_mode"),
-                "`environment.network_mode = \"public\"` (also where it is absent)",
-                "write `network_mode = \"no-network\"` if the task needs no network, or ",
-            );
+        let networks = [
+            ("environment.network_mode", Some(&self.environment.network)),
+            ("agent.network_mode", self.agent.network.as_ref()),
+            ("verifier.network_mode", self.verifier.network.as_ref()),
+        ];
+        for (key, network) in networks {
+            if network == Some(&Network::Public) {
+                let absent = if key.starts_with("env") { " (also where it is absent)" } else { "" };
+                let what = format!("`{key} = \"public\"`{absent}");
+                let else_where =
+                    "write `network_mode = \"no-network\"` if the task needs no network, or ";
+                found.on_docker(Some(key), &what, else_where);
+            }
         }
-        self.verifier.needs_container(found);
+        let of_steps = self.steps.iter().filter_map(|step| step.verifier_user.as_ref());
+        let users = [("agent.user", &self.agent.user), ("verifier.user", &self.verifier.user)];
+        let users = users.into_iter().filter_map(|(key, user)| Some((key, user.as_ref()?)));
+        for (key, user) in users.chain(of_steps.map(|user| ("steps.verifier.user", user))) {
+            // Commands of a sandbox on the host are root's inside.
+            if user != "root" && user != "0" {
+                found.on_docker(Some(key), &format!("`{key}`"), "");
+            }
+        }
     }
 }
 
 impl Environment {
     fn needs_container(&self, found: &mut Found) {
         let has = |recipe| self.recipes.contains(&recipe);
-        if has(Recipe::Compose) {
-            found.on_docker(None, "`environment/docker-compose.yaml`", "");
-        }
         if has(Recipe::Setup) {
             return;
         }
@@ -115,17 +110,6 @@ impl Environment {
         }
         if has(Recipe::Dockerfile) {
             found.on_docker(None, "`environment/Dockerfile`, which builds an image", "");
-        }
-        if self.gpus > 0 {
-            found.on_docker(Some("environment.gpus"), "`environment.gpus`", "");
-        }
-    }
-}
-
-impl VerifierPhase {
-    fn needs_container(&self, found: &mut Found) {
-        if self.collect.iter().any(|hook| hook.service != MAIN_SERVICE) {
-            found.on_docker(Some("verifier.collect"), "a hook in a service beside `main`", "");
         }
     }
 }
@@ -140,7 +124,7 @@ impl Found {
 
     fn on_docker(&mut self, key: Option<&'static str>, what: &str, else_where: &str) {
         let what = format!("{what} needs a container");
-        self.add(key, what, [else_where, ON_DOCKER].concat().to_string());
+        self.add(key, what, [else_where, ON_DOCKER].concat());
     }
 
     fn add(&mut self, key: Option<&'static str>, what: String, remedy: String) {

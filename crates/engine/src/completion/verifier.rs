@@ -2,11 +2,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use domain::session::CompletionOutcome;
+use domain::{release::Task, session::CompletionOutcome};
 
 use super::read_reward;
-use crate::ports::sandbox::{
-    CommandSpec, Ended, FileEntry, FileNode, Finished, Sandbox, SandboxFault,
+use crate::{
+    materialise::{reached, task_limits},
+    ports::sandbox::{
+        CommandSpec, Ended, FileEntry, FileNode, Finished, Limits, Sandbox, SandboxFault,
+    },
 };
 
 /// Bytes kept of each of the verifier's streams.
@@ -28,6 +31,10 @@ pub struct Verifier {
     pub timeout: Duration,
     /// Where it is started.
     pub workdir: String,
+    /// Who runs it, as Docker writes users; none means the base's own.
+    pub user: Option<String>,
+    /// Limits of the sandbox that it has to itself.
+    pub limits: Limits,
 }
 
 /// What a verifier run came to.
@@ -40,11 +47,29 @@ pub struct Verified {
 }
 
 impl Verifier {
-    /// The verifier of a step: its own tests laid over the task's, its variables over the task's, its own limit if
-    /// it has one.
+    /// The verifier of a task, its variables with those of the host looked up; it is started in `workdir`.
+    pub fn of_task(
+        task: &Task,
+        workdir: String,
+        env: BTreeMap<String, String>,
+        tests: Vec<FileEntry>,
+    ) -> Verifier {
+        Verifier {
+            tests,
+            env,
+            timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
+            workdir,
+            user: task.verifier.user.clone(),
+            limits: Limits { network: reached(task.verifier_network()), ..task_limits(task) },
+        }
+    }
+
+    /// The verifier of a step: its own tests laid over the task's, its variables over the task's, its own limit and
+    /// user if it has them.
     pub fn of_step(
         &self,
         timeout_sec: Option<f64>,
+        user: Option<String>,
         env: BTreeMap<String, String>,
         tests: Vec<FileEntry>,
     ) -> Verifier {
@@ -55,6 +80,7 @@ impl Verifier {
         if let Some(seconds) = timeout_sec {
             own.timeout = Duration::from_secs_f64(seconds);
         }
+        own.user = user.or(own.user);
         own
     }
 
@@ -64,14 +90,16 @@ impl Verifier {
     pub async fn verify(&self, sandbox: &dyn Sandbox) -> Result<Verified, SandboxFault> {
         let cleared = ["tests", "logs/verifier"].map(|path| entry(path, FileNode::Absent, 0));
         sandbox.put("/", &cleared).await?;
-        let made = ["tests", "logs/verifier"].map(|path| entry(path, FileNode::Directory, 0o755));
+        // Whoever runs the tests must be able to leave a reward.
+        let made = [("tests", 0o755), ("logs/verifier", 0o777)];
+        let made = made.map(|(path, mode)| entry(path, FileNode::Directory, mode));
         sandbox.put("/", &made).await?;
         sandbox.put(TESTS, &self.tests_executable()).await?;
         let command = CommandSpec {
             argv: vec![format!("{TESTS}/{SCRIPT}")],
             cwd: Some(self.workdir.clone()),
             env: self.env.clone(),
-            user: None,
+            user: self.user.clone(),
             stdin: Vec::new(),
             timeout: self.timeout,
             output_max: OUTPUT_MAX,

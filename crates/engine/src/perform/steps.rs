@@ -37,7 +37,7 @@ impl Stage {
         let began_ms = self.ports.clock.now_ms();
         self.freeze().await?;
         let paths = &self.setup.scenario.completion.paths;
-        let copy = self.sandbox()?.restore(paths, &self.setup.limits).await?;
+        let copy = self.sandbox()?.restore(paths, &parts.verifier.limits).await?;
         let verified = parts.verifier.verify(copy.as_ref()).await?;
         copy.end().await?;
         let report = self.report(verified, &[], began_ms)?;
@@ -70,6 +70,9 @@ impl Stage {
                 let place = format!("steps/{}/workdir/{SETUP}", step.name);
                 return Err(setup_failed(&place, &finished));
             }
+        }
+        if let Some(check) = &step.healthcheck {
+            self.wait_until_healthy(check, turn).await?;
         }
         self.freeze().await?;
         let capture = sandbox.capture(turn).await?;

@@ -52,6 +52,8 @@ pub struct Identity {
 pub struct Brief {
     /// Absolute working directory inside the sandbox.
     pub workdir: String,
+    /// Who the agent is inside, as Docker writes users; none means the base's own.
+    pub user: Option<String>,
 }
 
 /// An agent under test.

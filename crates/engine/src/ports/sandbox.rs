@@ -121,7 +121,7 @@ pub struct BaseSpec {
     /// The task's `environment/` without the Dockerfile: without an image placed at `/environment` while `setup.sh`
     /// runs, with a Dockerfile its build context, with a named image placed in the working directory.
     pub environment: Vec<FileEntry>,
-    /// Absolute working directory inside; made if the setup does not.
+    /// Absolute working directory inside, made if the setup does not; empty means that of the image.
     pub workdir: String,
     /// Environment variables of the setup and of every later command.
     pub env: BTreeMap<String, String>,
@@ -159,6 +159,8 @@ pub enum Network {
 pub struct Base {
     /// The digest of the [`BaseSpec`].
     pub digest: Hash,
+    /// Absolute working directory inside.
+    pub workdir: String,
     /// Versions of the toolchains found on the host, for the run's record.
     pub toolchain_versions: BTreeMap<String, String>,
 }

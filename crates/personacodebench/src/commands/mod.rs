@@ -17,3 +17,4 @@ pub mod resume;
 pub mod run;
 pub mod schema;
 pub mod show;
+pub mod task;

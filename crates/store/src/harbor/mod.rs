@@ -10,6 +10,7 @@ mod instruction;
 pub mod job;
 mod manner;
 mod network;
+pub mod reading;
 mod size;
 mod steps;
 mod task_toml;

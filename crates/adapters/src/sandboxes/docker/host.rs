@@ -328,7 +328,11 @@ impl Sandboxes for DockerSandboxes {
                 made
             }
         };
-        Ok(MadeBase { digest: spec.digest.clone(), toolchain_versions: base.versions.clone() })
+        Ok(MadeBase {
+            digest: spec.digest.clone(),
+            workdir: base.root.workdir.clone(),
+            toolchain_versions: base.versions.clone(),
+        })
     }
 
     async fn provision(

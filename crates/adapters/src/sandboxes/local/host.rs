@@ -252,7 +252,8 @@ impl Sandboxes for LocalSandboxes {
             .open_base(&digest)
             .ok_or_else(|| SandboxFault::Lost(format!("base {digest} cannot be read")))?;
         let toolchain_versions = base.description.toolchains.versions;
-        Ok(Base { digest: spec.digest.clone(), toolchain_versions })
+        let workdir = spec.workdir.clone();
+        Ok(Base { digest: spec.digest.clone(), workdir, toolchain_versions })
     }
 
     async fn provision(

@@ -89,7 +89,11 @@ impl Sandboxes for SimulatedSandboxes {
 
     async fn materialise(&self, spec: &BaseSpec) -> Result<Base, SandboxFault> {
         self.faults.pass(FaultPoint::Materialise).await?;
-        let base = Base { digest: spec.digest.clone(), toolchain_versions: BTreeMap::new() };
+        let base = Base {
+            digest: spec.digest.clone(),
+            workdir: spec.workdir.clone(),
+            toolchain_versions: BTreeMap::new(),
+        };
         if self.bases.lock().expect("no holder panics").contains_key(&spec.digest) {
             return Ok(base);
         }

@@ -1,0 +1,98 @@
+//! What must be so before the agent works: a healthcheck tried until it holds or has failed too often.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use domain::{
+    fault::{Ending, Flag},
+    ids::Turn,
+    release::Healthcheck,
+};
+
+use super::Stage;
+use crate::{
+    ports::sandbox::{CommandSpec, Ended, Finished},
+    stop::Stop,
+};
+
+/// Bytes of a try's output that are kept: a fault tells the end of it.
+const OUTPUT_MAX: usize = 64 << 10;
+
+/// Lines of its output that a fault tells.
+const LINES_TOLD: usize = 20;
+
+impl Stage {
+    /// Tries until one try succeeds; what it did is the task's, not the agent's.
+    ///
+    /// A try that runs out of its time is a failed try. Tries that begin in the start period do not count; their number
+    /// has no bound but the watchdog of the preparation.
+    pub(super) async fn wait_until_healthy(
+        &self,
+        check: &Healthcheck,
+        turn: Turn,
+    ) -> Result<(), Stop> {
+        let clock = self.ports.clock.as_ref();
+        let began_ms = clock.now_ms();
+        let start_period = Duration::from_secs_f64(check.start_period_sec);
+        let mut failed = 0;
+        loop {
+            let is_starting = Duration::from_millis(clock.now_ms() - began_ms) < start_period;
+            let tried = self.try_once(check).await?;
+            if tried.is_success() {
+                return self.count_from_here(turn).await;
+            }
+            if !is_starting {
+                failed += 1;
+            }
+            if failed >= check.retries {
+                return Err(unhealthy(check, &tried));
+            }
+            let pause = if is_starting { check.start_interval_sec } else { check.interval_sec };
+            clock.sleep(Duration::from_secs_f64(pause)).await;
+        }
+    }
+
+    async fn try_once(&self, check: &Healthcheck) -> Result<Finished, Stop> {
+        let sandbox = self.sandbox()?;
+        let mut command = CommandSpec {
+            argv: ["bash", "-c", &check.command].map(str::to_owned).to_vec(),
+            cwd: Some(self.setup.scenario.workdir.clone()),
+            env: BTreeMap::new(),
+            user: None,
+            stdin: Vec::new(),
+            timeout: Duration::from_secs_f64(check.timeout_sec),
+            output_max: OUTPUT_MAX,
+        };
+        let tried = sandbox.exec(&command).await?;
+        if tried.ended != Ended::NotStarted {
+            return Ok(tried);
+        }
+        // Small images have no bash.
+        command.argv[0] = "sh".to_owned();
+        Ok(sandbox.exec(&command).await?)
+    }
+
+    /// Changes and programs of the agent are counted from now on.
+    pub(super) async fn count_from_here(&self, turn: Turn) -> Result<(), Stop> {
+        self.freeze().await?;
+        let sandbox = self.sandbox()?;
+        let capture = sandbox.capture(turn).await?;
+        let brought = self.gathered.lock().await.placed(sandbox.as_ref(), &capture);
+        self.brought.lock().await.extend(brought);
+        self.thaw().await?;
+        Ok(())
+    }
+}
+
+/// The task's materials are at fault, as an environment is whose base cannot be made.
+fn unhealthy(check: &Healthcheck, last: &Finished) -> Stop {
+    let mut output = String::from_utf8_lossy(&last.stdout).into_owned();
+    output.push_str(&String::from_utf8_lossy(&last.stderr));
+    let lines: Vec<&str> = output.lines().collect();
+    let told = lines[lines.len().saturating_sub(LINES_TOLD)..].join("\n");
+    let (retries, command, ended) = (check.retries, &check.command, last.ended);
+    let detail = format!(
+        "the healthcheck `{command}` failed {retries} times in a row, the last time as {ended:?}\n{told}"
+    );
+    let ending = Some(Ending::PreparationFailed);
+    Stop::Other(Flag::MaterialiseFailed, ending, detail.trim_end().to_owned())
+}
