@@ -215,7 +215,7 @@ fn steps_are_asked_for_without_persona_alone() {
         let expect = match arm {
             Arm::NoPersona => "house/1",
             _ => {
-                "1 pair or check cannot run here: pair house has a task with steps, which only the \
+                "1 pair, task or check cannot run here: pair house has a task with steps, which only the \
                  arm `no-persona` runs"
             }
         };

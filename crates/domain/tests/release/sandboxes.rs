@@ -36,11 +36,17 @@ fn each_demand_is_named() {
     );
     check(|task| task.environment.recipes = [Recipe::BareDockerfile].into(), &[], &[]);
     check(|task| task.environment.recipes = [Recipe::Setup, Recipe::Dockerfile].into(), &[], &[]);
+    let services = ["docker-compose.yaml` is planned"];
+    check(|task| task.environment.recipes = [Recipe::Compose].into(), &services, &services);
+    check(|task| task.agent.user = Some("worker".into()), &["`agent.user` needs a"], &[]);
+    check(|task| task.verifier.user = Some("1000".into()), &["`verifier.user` needs a"], &[]);
+    check(|task| task.agent.user = Some("root".into()), &[], &[]);
     check(
-        |task| task.environment.recipes = [Recipe::Compose].into(),
-        &["docker-compose.yaml"],
+        |task| task.verifier.network = Some(Network::Public),
+        &["`verifier.network_mode = \"public\"`"],
         &[],
     );
+    check(|task| task.environment.gpus = 1, &["environment.gpus"], &["environment.gpus"]);
     check(|task| task.environment.network = Network::Public, &["\"public\""], &[]);
     let hosts = |task: &mut Task| task.environment.network = Network::Allowlist(Vec::new());
     let planned = ["`environment.network_mode` (an allow-list of hosts) is planned"];
