@@ -54,17 +54,28 @@ def read_trial(folder):
     result = TrialResult.model_validate_json((folder / "result.json").read_text())
     if plain(result.config) != plain(config):
         refuse(folder, "its result was asked for otherwise than its configuration says")
-    path = folder / "agent" / "trajectory.json"
+    names = [step.step_name for step in result.step_results or []]
+    return {
+        "result": result,
+        "trajectory": read_trajectory(folder / "agent" / "trajectory.json"),
+        "steps": {
+            name: read_trajectory(folder / "steps" / name / "agent" / "trajectory.json") for name in names
+        },
+    }
+
+
+def read_trajectory(path):
+    """What Harbor's models make of a conversation; nothing of it may be lost on a reader that keeps what the format has."""
     validator = TrajectoryValidator()
     if not validator.validate(path):
         refuse(path, validator.get_errors())
     trajectory = Trajectory.model_validate_json(path.read_text())
-    # Nothing of the document may be lost on a reader that keeps what the format has.
-    if without_none(trajectory.to_json_dict()) != without_none(json.loads(path.read_text())):
+    read = without_none(trajectory.to_json_dict())
+    if read != without_none(json.loads(path.read_text())):
         refuse(path, "Harbor reads it otherwise than it is written")
     if trajectory.final_metrics.total_steps != len(trajectory.steps):
         refuse(path, "it counts its steps wrongly")
-    return {"result": result, "trajectory": without_none(trajectory.to_json_dict())}
+    return read
 
 
 def without_none(value):
@@ -111,6 +122,7 @@ def read_job(folder):
             name: {
                 "result": plain(trial["result"]) if trial["result"] else None,
                 "trajectory": trial.get("trajectory"),
+                "steps": trial.get("steps", {}),
             }
             for name, trial in trials.items()
         },
@@ -134,8 +146,9 @@ def serve(folder):
         time.sleep(0.02)
     port = listener.getsockname()[1]
 
-    def ask(*parts):
+    def ask(*parts, **query):
         path = "/".join(urllib.parse.quote(part, safe="") for part in parts)
+        path = f"{path}?{urllib.parse.urlencode(query)}"
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/{path}", timeout=60) as answer:
             return json.load(answer)
 
@@ -169,8 +182,14 @@ def view(folder, jobs):
             told = ask(*place, "trajectory")
             if (told and without_none(told)) != read["trajectory"]:
                 refuse(trial, "the viewer shows another conversation")
+            for step, known_step in read["steps"].items():
+                if without_none(ask(*place, "trajectory", step=step)) != known_step:
+                    refuse(trial, f"the viewer shows another conversation of step {step}")
             read["listed"] = trials[trial]
             read["verifier"] = ask(*place, "verifier-output")
+            read["step_verifiers"] = {
+                step: ask(*place, "verifier-output", step=step) for step in read["steps"]
+            }
     if complaints:
         refuse("viewer", complaints)
 

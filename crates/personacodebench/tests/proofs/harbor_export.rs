@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
     sync::OnceLock,
@@ -311,6 +312,59 @@ fn what_is_no_place_and_no_run_is_refused() {
     bench.expect(0, &["export", "harbor", text(&run)]);
     let name = group.file_name().expect("a name").to_string_lossy().into_owned();
     assert!(place(&format!("jobs/{name}.oracle/result.json")).is_file());
+}
+
+/// A task in Harbor's layout with two steps, each of which wants a file.
+fn two_steps(bench: &Bench) {
+    let mut toml = "schema_version = \"1.4\"\n[agent]\ntimeout_sec = 60\n[environment]\n\
+                    network_mode = \"no-network\"\nworkdir = \"/app\"\n"
+        .to_owned();
+    bench.write("two/environment/Dockerfile", "FROM scratch\n");
+    for step in ["one", "two"] {
+        toml.push_str(&format!("[[steps]]\nname = \"{step}\"\n"));
+        let place = |file: &str| format!("two/steps/{step}/{file}");
+        bench.write(&place("instruction.md"), &format!("Write {step} into /app/{step}.txt.\n"));
+        let solve = format!("#!/bin/bash\necho {step} > /app/{step}.txt\n");
+        let test = format!(
+            "#!/bin/bash\necho looks at {step}\ntest -f /app/{step}.txt && reward=1 || reward=0\n\
+             echo $reward > /logs/verifier/reward.txt\n"
+        );
+        for (file, script) in [("solution/solve.sh", solve), ("tests/test.sh", test)] {
+            let path = bench.write(&place(file), &script);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+        }
+    }
+    bench.write("two/task.toml", &toml);
+}
+
+#[test]
+fn steps_of_a_task_are_steps_of_the_trial() {
+    let bench = Bench::new();
+    two_steps(&bench);
+    let run = ["run", "two", "--agent", "oracle", "--sandbox", "local", "--out", "out"];
+    let ran = bench.expect(0, &run);
+    let group = bench.path().join(ran.stderr.lines().next().expect("the group's folder"));
+    let job = export(&bench, &group.join("oracle"), "oracle", 0);
+    let read = read_by_harbor(&bench.path().join("jobs"));
+    let told = &read["jobs"]["oracle"]["trials"]["two__repeat-1.attempt-1"];
+    let results = told["result"]["step_results"].as_array().expect("steps");
+    for (at, step) in ["one", "two"].into_iter().enumerate() {
+        let rewards = json!({ "reward": 1.0 });
+        assert_eq!(results[at]["step_name"], step);
+        assert_eq!(results[at]["verifier_result"]["rewards"], rewards, "{step}");
+        let steps = told["steps"][step]["steps"].as_array().expect("steps");
+        let asked = steps[0]["message"].as_str().expect("a message");
+        assert!(asked.contains(&format!("/app/{step}.txt")), "{asked}");
+        let users = steps.iter().filter(|step| step["source"] == "user").count();
+        assert_eq!((users, steps.len() > 1), (1, true), "{step}");
+        let stdout =
+            job.join(format!("two__repeat-1.attempt-1/steps/{step}/verifier/test-stdout.txt"));
+        let stdout = fs::read_to_string(stdout).expect("what the verifier printed");
+        assert!(stdout.contains(&format!("looks at {step}")), "{stdout}");
+        if read["viewer"] == true {
+            assert_eq!(told["step_verifiers"][step]["reward"], rewards, "{step}");
+        }
+    }
 }
 
 #[test]

@@ -80,7 +80,8 @@ impl ExportedRun<'_> {
     /// A script is named after its file; where that lay on the host is nobody's business.
     fn agent_name(&self) -> String {
         let name = self.plan.configuration.agent.as_str();
-        let stem = Path::new(name).file_stem().filter(|_| name.contains(['/', '.']));
+        let is_file = name.contains('/') || name.ends_with(".toml");
+        let stem = Path::new(name).file_stem().filter(|_| is_file);
         stem.map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
