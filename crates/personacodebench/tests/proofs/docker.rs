@@ -16,7 +16,7 @@ fn command(bench: &Bench, arguments: &[&str]) -> Command {
     command
 }
 
-fn expect(bench: &Bench, code: i32, arguments: &[&str]) -> Done {
+pub fn expect(bench: &Bench, code: i32, arguments: &[&str]) -> Done {
     let done = Running::start(command(bench, arguments)).wait();
     assert_eq!(done.code, Some(code), "pcb {arguments:?}\n{}\n{}", done.stdout, done.stderr);
     done

@@ -3,6 +3,7 @@
 mod bench;
 mod browser;
 mod calibrate;
+mod cheats;
 mod config_and_options;
 mod derived_files;
 mod disk_full;
