@@ -135,3 +135,72 @@ fn a_run_leaves_nothing_on_the_engine() {
     expect(&bench, 0, &run);
     assert_eq!(containers(&bench, "label=personacodebench.run=passer"), Vec::<String>::new());
 }
+
+/// A value that stands nowhere but in the environment of the tool.
+const PLANTED: &str = "planted-7f3a9c51e2";
+
+#[test]
+fn a_variable_of_the_host_reaches_the_container_and_nothing_else() {
+    let bench = Bench::new();
+    let settings = "schema_version = \"1.4\"\n[environment]\nworkdir = \"/app\"\n\
+                    network_mode = \"no-network\"\n[environment.env]\nTOKEN = \"${PCB_TEST_PLANTED}\"\n\
+                    [verifier.env]\nTOKEN = \"${PCB_TEST_PLANTED}\"\n";
+    bench.write("task/task.toml", settings);
+    bench.write("task/instruction.md", "Write the length of TOKEN into /app/done.\n");
+    bench.write("task/environment/Dockerfile", "FROM debian:bookworm-slim\nWORKDIR /app\n");
+    let test = "#!/bin/bash\nif [ \"$(cat /app/done)\" = \"${#TOKEN}\" ]; then echo 1; else echo 0; fi \
+                > /logs/verifier/reward.txt\n";
+    bench.write("task/tests/test.sh", test);
+    let act = "[[on]]\nwhen = \"otherwise\"\n\
+               do   = [{ run = \"echo ${#TOKEN} > /app/done; sleep 5\" }, { say = \"The work is done.\" }]\n";
+    bench.write("measurer.toml", act);
+    let arguments =
+        ["run", "task", "--agent", "measurer.toml", "--sandbox", "docker", "--out", "out"];
+    let mut run = command(&bench, &arguments);
+    run.env("PCB_TEST_PLANTED", PLANTED);
+    let running = Running::start(run);
+    let mut tries = 0;
+    let found = loop {
+        let found = containers(&bench, "label=personacodebench.run=measurer");
+        if !found.is_empty() {
+            break found;
+        }
+        tries += 1;
+        assert!(tries < 300, "no container came");
+        thread::sleep(Duration::from_millis(100));
+    };
+    thread::sleep(Duration::from_millis(500));
+    let mut asked = Command::new("docker");
+    asked.arg("inspect").args(&found);
+    let mut asked = bench.cleared(asked);
+    if let Ok(address) = std::env::var("DOCKER_HOST") {
+        asked.env("DOCKER_HOST", address);
+    }
+    let told = asked.output().expect("the program `docker`").stdout;
+    let told = String::from_utf8_lossy(&told).into_owned();
+    assert!(told.contains("personacodebench.run"), "{told}");
+    assert!(!told.contains(PLANTED), "the engine tells it to everybody");
+    for process in fs::read_dir("/proc").expect("/proc").flatten() {
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        assert!(!line.contains(PLANTED), "on a command line: {line}");
+    }
+    let done = running.wait();
+    assert_eq!(done.code, Some(0), "{}\n{}", done.stdout, done.stderr);
+    assert!(done.stdout.contains("1/1"), "it was there: {}", done.stdout);
+    let mut searched = 0;
+    let mut folders = vec![bench.out()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder").flatten() {
+            if entry.file_type().expect("a type").is_dir() {
+                folders.push(entry.path());
+                continue;
+            }
+            searched += 1;
+            let bytes = fs::read(entry.path()).expect("a file");
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            assert!(!text.contains(PLANTED), "{}", entry.path().display());
+        }
+    }
+    assert!(searched > 5, "{searched} files");
+}
