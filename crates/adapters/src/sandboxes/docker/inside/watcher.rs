@@ -40,8 +40,8 @@ pub(super) fn spawn(
     let (questions, asked) = pipe2(OFlag::O_CLOEXEC)?;
     let watcher = Watcher { notes, record, questions: fs::File::from(questions), out };
     thread::Builder::new().name("process log".into()).spawn(move || {
-        let problem = watcher.watch();
-        eprintln!("process log: {problem:?}");
+        let Err(problem) = watcher.watch() else { return };
+        eprintln!("process log: {problem}");
         // Nobody may believe in a log that is not kept: without it the supervisor ends.
         leave(&io::stdout())
     })?;
@@ -73,7 +73,10 @@ impl Watcher {
                 match event.data() {
                     QUESTIONS => {
                         let mut id = [0; 8];
-                        self.questions.read_exact(&mut id)?;
+                        if self.questions.read(&mut id)? < id.len() {
+                            // The conversation has ended.
+                            return Ok(());
+                        }
                         log.settle();
                         question = Some(u64::from_le_bytes(id));
                     }
