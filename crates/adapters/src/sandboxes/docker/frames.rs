@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use crate::sandboxes::supervision::protocol::{Count, Launch};
 
 /// Bytes of one stream that may be on their way.
-pub(super) const WINDOW: usize = 512 * 1024;
+pub(super) const WINDOW: usize = 1 << 20;
 /// Bytes of a stream in one frame at most.
 pub(super) const BLOCK: usize = 64 * 1024;
 /// Longest payload; lists of paths are the longest ones.

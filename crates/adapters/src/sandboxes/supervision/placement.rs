@@ -17,8 +17,12 @@ use super::{
     protocol::{Kept, PlacedKind, PlacedNode, Placement},
 };
 
-/// Places what the memory file describes.
-pub(crate) fn place(mut payload: fs::File) -> io::Result<()> {
+/// Many small files are read together.
+const PAYLOAD_BUFFER: usize = 256 * 1024;
+
+/// Places what the memory file, or the pipe, describes.
+pub(crate) fn place(payload: fs::File) -> io::Result<()> {
+    let mut payload = io::BufReader::with_capacity(PAYLOAD_BUFFER, payload);
     let placement: Placement = channel::read_frame(&mut payload)?;
     let directory = Path::new(&placement.directory);
     fs::create_dir_all(directory).map_err(|error| named(directory, &error))?;
@@ -52,7 +56,7 @@ fn target(directory: &Path, node: &PlacedNode) -> io::Result<std::path::PathBuf>
     Ok(if node.path.is_empty() { directory.to_path_buf() } else { directory.join(relative) })
 }
 
-fn place_node(path: &Path, node: &PlacedNode, payload: &mut fs::File) -> io::Result<()> {
+fn place_node(path: &Path, node: &PlacedNode, payload: &mut impl Read) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }

@@ -71,6 +71,8 @@ async fn serve(parts: Parts) -> io::Result<()> {
     for end in [&input, &output, &control] {
         set_nonblocking(end)?;
     }
+    streams::widen(&input);
+    streams::widen(&output);
     let input = BufReader::new(Receiver::from_owned_fd_unchecked(input)?);
     let output = Sender::from_owned_fd_unchecked(output)?;
     let writer = spawn_local(write(output, frames));
@@ -265,6 +267,7 @@ impl Relay {
 
     async fn put(&self, id: u64) -> io::Result<()> {
         let (content, content_there) = pipe_to()?;
+        streams::widen(&content_there);
         self.send(&Request::Put { id }, &[content_there.as_raw_fd()]).await?;
         let stdin = Some(self.input(id, content));
         let running = Running { stdin, outputs: Vec::new(), has_ended: false };
