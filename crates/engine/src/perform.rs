@@ -214,9 +214,9 @@ impl Stage {
         let made = self.ports.sandboxes.provision(base, &self.setup.limits, Recording::Processes);
         let sandbox: Arc<dyn Sandbox> = Arc::from(made.await?);
         self.sandbox.set(sandbox).map_err(|_| twice("sandbox"))?;
-        let of_first = self.setup.scenario.steps.first().and_then(|step| step.healthcheck.as_ref());
-        for check in self.setup.healthcheck.iter().chain(of_first) {
-            self.wait_until_healthy(check, Turn(0)).await?;
+        if let Some(check) = &self.setup.healthcheck {
+            self.wait_until_healthy(check).await?;
+            self.count_from_here().await?;
         }
         Ok(Answer::SandboxReady)
     }

@@ -115,7 +115,7 @@ fn describe(command: &Command) -> String {
         }
         Command::Check { .. } => "checking the seal".to_owned(),
         Command::VerifyStep { step, .. } => format!("step {step}: running the native verifier"),
-        Command::PlaceStep { step, .. } => format!("step {step}: placing its files"),
+        Command::PlaceStep { step, .. } => format!("step {step}: being prepared"),
         Command::Seal => "sealing".to_owned(),
         Command::VerifyCompletion => "running the native verifier".to_owned(),
         Command::End(_) => "ending".to_owned(),

@@ -11,7 +11,7 @@ use domain::{
     fault::{Ending, Flag},
     ids::StepId,
     plan::Arm,
-    release::{Step, StepPlaced},
+    release::{Healthcheck, Step, StepPlaced},
     result::{completion, steps},
     session::{Answer, Command, CompletionOutcome, Event},
 };
@@ -32,6 +32,7 @@ struct Made {
     tests: &'static str,
     solution: &'static str,
     min_reward: Option<f64>,
+    healthcheck: Option<&'static str>,
 }
 
 impl Made {
@@ -55,6 +56,14 @@ fn staged(made: &[Made]) -> Staged {
         let mut step = Step::new(StepId::new(name), format!("Do step {name}."));
         step.min_reward.extend(made.min_reward.map(|least| ("reward".to_owned(), least)));
         step.placed = made.placed();
+        step.healthcheck = made.healthcheck.map(|command| Healthcheck {
+            command: command.to_owned(),
+            interval_sec: 5.0,
+            timeout_sec: 5.0,
+            start_period_sec: 0.0,
+            start_interval_sec: 5.0,
+            retries: 2,
+        });
         staged.scenario.steps.push(step);
         let tests = entries(&[("test.sh", made.tests)]);
         let env = BTreeMap::from([("STEP".to_owned(), name.to_owned())]);
@@ -244,6 +253,37 @@ async fn the_first_step_is_prepared_too() {
     let ended = simulated(staged(&made), FaultPlan::default()).await;
     assert_eq!(came_to(&ended), "preparation_failed: - - - = -", "{}", ended.story());
     assert_eq!(ended.session.user_messages().count(), 0);
+}
+
+#[tokio::test]
+async fn a_step_waits_until_it_is_healthy() {
+    let check = async |change: &dyn Fn(&mut [Made; 3]), expect: &str| {
+        let mut made = three();
+        change(&mut made);
+        let ended = simulated(staged(&made), FaultPlan::default()).await;
+        assert_eq!(came_to(&ended), expect, "{}", ended.story());
+        ended
+    };
+    // Of the first step after its own setup, of the third without files: what a try leaves is the task's.
+    let ended = check(
+        &|made| {
+            made[0].files = vec![("setup.sh", "write ready yes\n")];
+            made[0].healthcheck = Some("has ready");
+            made[2].healthcheck = Some("append conftest.py tried\nhas two");
+        },
+        "accepted: 1 1 0.25 = 0.75",
+    )
+    .await;
+    assert_eq!(ended.session.flags(), [], "{}", ended.story());
+    let placed = ended.answers().filter_map(|answer| match answer {
+        Answer::StepPlaced { changed, .. } => Some(*changed),
+        _ => None,
+    });
+    assert_eq!(placed.collect::<Vec<_>>(), [2, 3, 1], "{}", ended.story());
+    let ended =
+        check(&|made| made[2].healthcheck = Some("false"), "preparation_failed: 1 1 - = -").await;
+    let detail = &ended.session.flags()[0].1;
+    assert!(detail.starts_with("the healthcheck `false` failed 2 times in a row"), "{detail}");
 }
 
 /// The same shape of task for a real shell.

@@ -82,7 +82,8 @@ pub enum Command {
         /// Its step.
         step: StepId,
     },
-    /// Put a step's files into the working directory and run its setup; thaws the sandbox.
+    /// Put a step's files into the working directory, run its setup, wait until it is healthy; thaws
+    /// the sandbox.
     PlaceStep {
         /// The turn that its message will open.
         turn: Turn,

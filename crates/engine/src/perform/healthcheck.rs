@@ -21,15 +21,11 @@ const OUTPUT_MAX: usize = 64 << 10;
 const LINES_TOLD: usize = 20;
 
 impl Stage {
-    /// Tries until one try succeeds; what it did is the task's, not the agent's.
+    /// Tries until one try succeeds.
     ///
     /// A try that runs out of its time is a failed try. Tries that begin in the start period do not count; their number
-    /// has no bound but the watchdog of the preparation.
-    pub(super) async fn wait_until_healthy(
-        &self,
-        check: &Healthcheck,
-        turn: Turn,
-    ) -> Result<(), Stop> {
+    /// has no bound but the watchdog of the preparation, before a later step that of the interaction.
+    pub(super) async fn wait_until_healthy(&self, check: &Healthcheck) -> Result<(), Stop> {
         let clock = self.ports.clock.as_ref();
         let began_ms = clock.now_ms();
         let start_period = Duration::from_secs_f64(check.start_period_sec);
@@ -38,7 +34,7 @@ impl Stage {
             let is_starting = Duration::from_millis(clock.now_ms() - began_ms) < start_period;
             let tried = self.try_once(check).await?;
             if tried.is_success() {
-                return self.count_from_here(turn).await;
+                return Ok(());
             }
             if !is_starting {
                 failed += 1;
@@ -71,11 +67,11 @@ impl Stage {
         Ok(sandbox.exec(&command).await?)
     }
 
-    /// Changes and programs of the agent are counted from now on.
-    pub(super) async fn count_from_here(&self, turn: Turn) -> Result<(), Stop> {
+    /// Changes and programs of the agent are counted from now on: what was done before is the task's.
+    pub(super) async fn count_from_here(&self) -> Result<(), Stop> {
         self.freeze().await?;
         let sandbox = self.sandbox()?;
-        let capture = sandbox.capture(turn).await?;
+        let capture = sandbox.capture(Turn::BASE).await?;
         let brought = self.gathered.lock().await.placed(sandbox.as_ref(), &capture);
         self.brought.lock().await.extend(brought);
         self.thaw().await?;

@@ -72,7 +72,7 @@ impl Stage {
             }
         }
         if let Some(check) = &step.healthcheck {
-            self.wait_until_healthy(check, turn).await?;
+            self.wait_until_healthy(check).await?;
         }
         self.freeze().await?;
         let capture = sandbox.capture(turn).await?;

@@ -98,7 +98,7 @@ wire! {
             /// Its step.
             step: String,
         },
-        /// Put a step's files into the working directory and run its setup; thaws the sandbox.
+        /// Put a step's files into the working directory, run its setup, wait until it is healthy; thaws the sandbox.
         PlaceStep {
             /// The turn that its message will open.
             turn: u32,
