@@ -1,16 +1,21 @@
 //! Opens the release that a command names, and shows what is wrong with it.
 
 use std::{
+    io,
     ops::Range,
     path::{Path, PathBuf},
 };
 
-use domain::release::lint::{Note, Severity, lint};
+use domain::{
+    acceptance::glob,
+    release::lint::{Note, Severity, lint},
+};
 use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report,
 };
 use store::{
     harbor::adhoc::{Completion, open_tasks},
+    layout,
     release_files::{LoadedRelease, LockUse, Problem, Problems, open_release, open_release_with},
 };
 
@@ -19,6 +24,25 @@ use crate::{bundled, failure::Failure, options};
 /// The folder that a release's name or path means.
 pub fn folder(release: &str) -> Result<PathBuf, Failure> {
     bundled::folder(release, &options::state_folder()?).map_err(Failure::input)
+}
+
+/// The release that a place lies in, whether something is there already or not. What lies in a release is part of it,
+/// so that its next reading would refuse every file that does not belong there.
+pub fn around(place: &Path) -> io::Result<Option<PathBuf>> {
+    let absolute = std::path::absolute(place)?;
+    Ok(absolute.ancestors().find(|folder| layout::is_release(folder)).map(Path::to_owned))
+}
+
+/// What to say if no pair fits a glob: that it is malformed, or where the pairs are listed.
+pub fn no_pair(glob: &str, release: &str) -> Failure {
+    Failure::input(match glob::trouble(glob) {
+        Some(trouble) => format!(
+            "--pairs: the glob `{glob}` {trouble}: use `*`, `?`, `[ab]` and `{{a,b}}`, for instance `caretaker--*`"
+        ),
+        None => {
+            format!("no pair of the release fits `{glob}`: `pcb list pairs {release}` lists them")
+        }
+    })
 }
 
 /// Opens a release; a lock that does not agree is a mismatch, everything else bad input.
@@ -79,15 +103,18 @@ pub fn findings(loaded: &LoadedRelease) -> Option<Findings> {
     if notes.is_empty() && files.is_empty() {
         return None;
     }
-    let mut severities =
-        notes.iter().map(|note| note.severity).chain(files.iter().map(|note| note.severity));
-    let has_error = severities.any(|severity| severity == Severity::Error);
     let of_files = files.into_iter().map(|note| {
         let (file, message, remedy) = (note.file, note.message, note.remedy);
         let problem = Problem { file, spot: None, message, remedy };
-        render(&problem, None, note.severity == Severity::Error)
+        (note.severity, render(&problem, None, note.severity == Severity::Error))
     });
-    let each: Vec<String> = rendered(loaded, &notes).into_iter().chain(of_files).collect();
+    let severities = notes.iter().map(|note| note.severity);
+    let mut each: Vec<(Severity, String)> =
+        severities.zip(rendered(loaded, &notes)).chain(of_files).collect();
+    // What keeps the release from being locked comes first; the order of places stays otherwise.
+    each.sort_by_key(|(severity, _)| *severity);
+    let has_error = each.first().is_some_and(|(severity, _)| *severity == Severity::Error);
+    let each: Vec<String> = each.into_iter().map(|(_, text)| text).collect();
     let count = each.len();
     Some(Findings { text: closed(each, count), has_error })
 }

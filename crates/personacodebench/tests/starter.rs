@@ -1,13 +1,15 @@
 //! The bundled releases through the real binary: calibrated, linted, locked, and not to be talked round ([`Sessions`]).
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
+use domain::release::{Condition, Pair, Requirement};
 use serde_json::Value;
+use store::release_files::open_release;
 
 /// The pair that the adversaries' scripts talk about.
 const TALKED_ROUND: &str = "first_contributor--relnotes_since";
@@ -62,6 +64,52 @@ fn releases_lint_clean_and_are_locked() {
         let lock = pcb(&["lock", path, "--check"]);
         let remedy = "run `pcb lock` on it and commit its release.lock";
         assert!(lock.status.success(), "releases/{name} changed, {remedy}: {}", said(&lock));
+    }
+}
+
+/// What the starter is said to hold; it may hold more.
+#[test]
+fn the_starter_keeps_its_promise() {
+    let loaded = open_release(&release("starter")).unwrap_or_else(|found| panic!("{found}"));
+    let pairs: Vec<&Pair> = loaded.release.pairs.values().collect();
+    let requirements: Vec<&Requirement> =
+        pairs.iter().flat_map(|pair| &pair.requirements).collect();
+    let tasks: BTreeSet<_> = pairs.iter().map(|pair| &pair.task).collect();
+    let personas: BTreeSet<_> = pairs.iter().map(|pair| &pair.persona).collect();
+    let areas: BTreeSet<_> = requirements.iter().map(|one| one.area.name()).collect();
+    let mut conditions = BTreeSet::new();
+    for requirement in &requirements {
+        requirement.tell.when.visit(&mut |node| conditions.extend(kind_of(node)));
+    }
+    for (what, found, promised) in [
+        ("pairs", pairs.len(), 14),
+        ("tasks", tasks.len(), 9),
+        ("personas", personas.len(), 10),
+        ("requirements", requirements.len(), 26),
+        ("areas", areas.len(), 6),
+        ("kinds of disclosure condition", conditions.len(), 8),
+    ] {
+        assert!(found >= promised, "{found} {what} instead of at least {promised}");
+    }
+}
+
+/// The kind of a condition that says when; none of one that only joins others.
+fn kind_of(node: &Condition) -> Option<&'static str> {
+    match node {
+        Condition::AtOpening => Some("at_opening"),
+        Condition::AfterTurn(_) => Some("after_turn"),
+        Condition::AfterShare { .. } => Some("after_share"),
+        Condition::Asked => Some("asked"),
+        Condition::Holds(_) => Some("holds"),
+        Condition::Requirement { .. } => Some("requirement"),
+        Condition::Violated { .. } => Some("violated"),
+        Condition::Claims(_) => Some("claims"),
+        Condition::AtHandoff => Some("at_handoff"),
+        Condition::AfterFeedback { .. } => Some("after_feedback"),
+        Condition::Silent(_) => Some("silent"),
+        Condition::Granted(_) => Some("granted"),
+        Condition::Then { .. } => Some("then"),
+        Condition::All(_) | Condition::Any(_) | Condition::Not(_) => None,
     }
 }
 

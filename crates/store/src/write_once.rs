@@ -1,4 +1,4 @@
-//! Files that are whole or absent: written beside, synced, renamed ([`replace_file`]).
+//! Files that are whole or absent: written beside, synced, renamed ([`replace_file`], [`Beside`]).
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -9,9 +9,34 @@ use std::{
 
 /// Writes a file, in place of what was there.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = write_beside(path, bytes)?;
-    let renamed = fs::rename(&temporary, path);
-    finish(renamed, &temporary, path)
+    Beside::write(path, bytes)?.replace()
+}
+
+/// New bytes of a file, whole on the disk beside it; dropped without [`Beside::replace`] they are gone.
+pub(crate) struct Beside {
+    path: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Beside {
+    /// Writes the bytes; the file itself stays as it is.
+    pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+        let temporary = write_beside(path, bytes)?;
+        Ok(Self { path: path.to_owned(), temporary })
+    }
+
+    /// Puts them in place of what was there.
+    pub(crate) fn replace(self) -> io::Result<()> {
+        fs::rename(&self.temporary, &self.path)?;
+        sync_folder_of(&self.path)
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // After the renaming there is nothing of that name.
+        let _ = fs::remove_file(&self.temporary);
+    }
 }
 
 fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
@@ -28,14 +53,6 @@ fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
         return Err(error);
     }
     Ok(temporary)
-}
-
-fn finish(placed: io::Result<()>, temporary: &Path, path: &Path) -> io::Result<()> {
-    if let Err(error) = placed {
-        let _ = fs::remove_file(temporary);
-        return Err(error);
-    }
-    sync_folder_of(path)
 }
 
 /// Makes the entry of a new file survive the host.

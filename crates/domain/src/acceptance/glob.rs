@@ -81,6 +81,26 @@ impl Globs {
     }
 }
 
+/// Why a glob cannot mean anything, as what follows its name in a sentence.
+pub fn trouble(glob: &str) -> Option<&'static str> {
+    if glob.trim().is_empty() {
+        return Some("is empty");
+    }
+    if glob.split('/').any(|segment| segment == ".." || segment == ".") {
+        return Some("has a segment `.` or `..`, which no path has");
+    }
+    if glob.split('/').any(|segment| segment.contains("**") && segment != "**") {
+        return Some("has `**` beside other letters of a segment");
+    }
+    if glob.matches('[').count() != glob.matches(']').count() {
+        return Some("has an open bracket");
+    }
+    if glob.matches('{').count() != glob.matches('}').count() {
+        return Some("has an open brace");
+    }
+    None
+}
+
 fn literal_root(parts: &[Part]) -> String {
     let literal: String = parts
         .iter()

@@ -22,7 +22,10 @@ pub(super) fn unsteady(task: &TaskId, shown: &[&Shown]) -> Vec<Breach> {
         let said: Vec<(Arm, bool)> =
             own.iter().filter_map(|one| Some((one.arm, one.result.completed?))).collect();
         if said.len() < 2 {
-            let found = format!("it was asked {} times", said.len());
+            let found = match said.len() {
+                0 => "it was never asked".into(),
+                _ => "it was asked once".into(),
+            };
             let remedy = "calibrate in one more arm, or with `--repeats 2`";
             breaches.push(breach(None, &agent, found, remedy));
         }
@@ -40,7 +43,7 @@ pub(super) fn unsteady(task: &TaskId, shown: &[&Shown]) -> Vec<Breach> {
         for (arm, said) in groups {
             let completed = said.iter().filter(|done| **done).count();
             if completed > 0 && completed < said.len() {
-                let found = format!("completed {completed} times of {}", said.len());
+                let found = format!("completed {completed} of {} times", said.len());
                 let remedy = format!(
                     "make `tasks/{task}/tests/test.sh` depend on nothing but the files it looks at"
                 );

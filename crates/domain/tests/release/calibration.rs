@@ -235,7 +235,7 @@ fn who_does_nothing_or_never_listens_does_not_pass() {
         &[
             "house · progressive · nop: no joint pass | a joint pass",
             "house · progressive · nop: the task not completed | completed",
-            "task greet · nop: the verifier says the same, twice at the least | completed 1 times of 4",
+            "task greet · nop: the verifier says the same, twice at the least | completed 1 of 4 times",
         ],
     );
 }
@@ -351,7 +351,7 @@ fn the_verifier_says_the_same_twice() {
         &[
             "house · no-persona · oracle: the task completed | not completed (reward 0)",
             "task greet · no-persona · oracle: the verifier says the same, twice at the least | \
-             completed 1 times of 2",
+             completed 1 of 2 times",
         ],
     );
     check(
@@ -363,7 +363,7 @@ fn the_verifier_says_the_same_twice() {
         &[
             "house · opening · nop: a session | none",
             "house · no-persona · nop: a session | none",
-            "task greet · nop: the verifier says the same, twice at the least | it was asked 1 times",
+            "task greet · nop: the verifier says the same, twice at the least | it was asked once",
         ],
     );
 }

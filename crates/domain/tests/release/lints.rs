@@ -66,6 +66,43 @@ fn the_clean_release_is_clean() {
 }
 
 #[test]
+fn words_that_are_still_to_be_written_are_errors() {
+    let unwritten = |place: &str, word: &str| {
+        format!("{place}: `{word}` stands where words are still to be written")
+    };
+    let check_because = |text: &str, word: Option<&str>| {
+        let expect: Vec<String> =
+            word.iter().map(|word| unwritten("house/note because", word)).collect();
+        let expect: Vec<&str> = expect.iter().map(String::as_str).collect();
+        check_note(|note| note.because = text.into(), &expect);
+    };
+    check_because("TODO: say why", Some("TODO"));
+    check_because("the reason is TBD.", Some("TBD"));
+    check_because(" … ", Some("…"));
+    check_because("...", Some("..."));
+    check_because("she writes TODOS and a todo list, and then …", None);
+    check_note(
+        |note| note.feedback.restate[1].push_str(" FIXME"),
+        &[&unwritten("house/note feedback.restate.1", "FIXME")],
+    );
+}
+
+#[test]
+fn an_unknown_check_is_answered_with_the_nearest_name() {
+    let check_remedy = |unknown: &str, expect: &str| {
+        let mut release = crate::build::release();
+        let note = &mut house(&mut release).requirements[0];
+        note.pass.applies_if = Some(Expr::Eventually(id(unknown)));
+        let notes = lint(&release);
+        let remedies: Vec<&str> = notes.iter().map(|note| note.remedy.as_str()).collect();
+        assert!(remedies.iter().any(|remedy| remedy.starts_with(expect)), "{remedies:?}");
+    };
+    let known = house(&mut crate::build::release()).checks[0].id.to_string();
+    check_remedy(&format!("{known}x"), &format!("did you mean `{known}`?"));
+    check_remedy("entirely_different_thing", "known here: `");
+}
+
+#[test]
 fn every_mandatory_requirement_has_a_saboteur() {
     let unproved = ["house/quiet id: no saboteur shows that it can fail"];
     check(|release| drop(house(release).counterexamples.pop()), &unproved);

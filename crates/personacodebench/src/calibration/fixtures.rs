@@ -53,21 +53,27 @@ pub fn takes_record(folder: &Path) -> Result<(), Failure> {
     }
 }
 
+/// The arm of which the sessions are kept: the first with a persona.
+///
+/// # Errors
+/// None has one.
+pub fn recorded_arm(arms: &[Arm]) -> Result<Arm, Failure> {
+    let recorded = Arm::ALL.into_iter().find(|arm| arm.has_persona() && arms.contains(arm));
+    recorded.ok_or_else(|| {
+        let message = "--record: nothing is told without a persona, so that nothing would be kept; add `progressive` \
+                       to `--arms`";
+        Failure::input(message)
+    })
+}
+
 /// Keeps the runs of oracle and counterexamples in the first arm with a persona; answers how many. They are written
 /// beside the folder, which is there once all of them are.
 ///
 /// # Errors
 /// The folder is not empty or cannot be written, or no arm has a persona.
 pub fn record(runs: &[RunReader], folder: &Path) -> Result<usize, Failure> {
-    let Some(arm) = Arm::ALL
-        .into_iter()
-        .filter(|arm| arm.has_persona())
-        .find(|arm| runs.iter().any(|run| run.plan.arm == *arm))
-    else {
-        let message =
-            "--record: nothing is told without a persona; calibrate in the progressive arm";
-        return Err(Failure::input(message));
-    };
+    let arms: Vec<Arm> = runs.iter().map(|run| run.plan.arm).collect();
+    let arm = recorded_arm(&arms)?;
     let is_kept = |run: &&RunReader| {
         run.plan.arm == arm && !["eager", "nop"].contains(&run.plan.configuration.agent.as_str())
     };

@@ -10,10 +10,10 @@ use std::{
 
 use adapters::{catalog::AgentKind, executors::LocalExecutor};
 use domain::{
-    calibration::{CalibrationAgent, agents},
+    calibration::{Breach, CalibrationAgent, Subject, agents},
     ids::{AgentName, PairId},
     plan::{Arm, BenchmarkSide, Configuration, Plan, PlanRequest, UserKind, expand, remaining},
-    release::Pair,
+    release::{Pair, Release},
 };
 use engine::cancel::Canceller;
 use report::live::Live;
@@ -150,6 +150,18 @@ pub fn agent_of(plan: &Plan, pair: &Pair) -> Option<CalibrationAgent> {
         }
         AgentKind::Script(_) => None,
     }
+}
+
+/// The command that tells the session in which something is not as it must be; none if it is about no single one.
+pub fn show(runs: &[RunReader], release: &Release, breach: &Breach) -> Option<String> {
+    let Subject::Pair(id) = &breach.subject else { return None };
+    let pair = release.pairs.get(id)?;
+    let is_of = |run: &&RunReader| {
+        Some(run.plan.arm) == breach.arm && agent_of(&run.plan, pair) == breach.agent
+    };
+    let run = breach.agent.as_ref().and_then(|_| runs.iter().find(is_of))?;
+    let is_there = run.plan.specs.iter().any(|spec| &spec.pair == id);
+    is_there.then(|| format!("pcb show {} {id}", run.layout().root().display()))
 }
 
 /// Runs every session of every run; answers the runs, and whether the operator stopped them.

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use domain::{
     acceptance::glob::Glob,
-    calibration::Calibration,
+    calibration::{Breach, Calibration},
     plan::Arm,
     release::{Pair, Release},
 };
@@ -105,6 +105,9 @@ async fn calibrate(args: &CalibrateArgs, loaded: &LoadedRelease) -> Result<ExitC
     let pairs = chosen(args, &loaded.release)?;
     let mut arms = arms(args);
     if let Some(folder) = &args.record {
+        if args.group.is_none() {
+            fixtures::recorded_arm(&arms)?;
+        }
         fixtures::takes_record(folder)?;
     }
     let host = Host::probe(args.sandbox).await?;
@@ -149,7 +152,8 @@ async fn calibrate(args: &CalibrateArgs, loaded: &LoadedRelease) -> Result<ExitC
     };
     let shown = sessions::shown(&read, &pairs)?;
     let judged = Calibration { release: &loaded.release, pairs, arms, shown, admission };
-    let context = calibration(&loaded.release, &judged.matrix(), took_ms);
+    let show = |breach: &Breach| runs::show(&read, &loaded.release, breach);
+    let context = calibration(&loaded.release, &judged.matrix(), took_ms, show);
     print!("{}", text(args, &context)?);
     if let Some(folder) = &args.record {
         let kept = fixtures::record(&read, folder)?;
@@ -221,11 +225,7 @@ fn chosen<'a>(args: &CalibrateArgs, release: &'a Release) -> Result<Vec<&'a Pair
     let fits = |pair: &&Pair| glob.as_ref().is_none_or(|glob| glob.matches(pair.id.as_str()));
     let pairs: Vec<&Pair> = release.pairs.values().filter(fits).collect();
     if pairs.is_empty() {
-        return Err(Failure::input(format!(
-            "no pair of the release fits `{}`: `pcb list pairs {}` lists them",
-            args.pairs.as_deref().unwrap_or("*"),
-            args.release
-        )));
+        return Err(releases::no_pair(args.pairs.as_deref().unwrap_or("*"), &args.release));
     }
     Ok(pairs)
 }

@@ -16,6 +16,9 @@ use store::{
 
 use crate::{exit_code::ExitCode, failure::Failure, releases};
 
+/// Ending of our files; ids have none.
+const ENDING: &str = ".toml";
+
 /// Arguments of `pcb new`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -215,14 +218,28 @@ fn requirement(new: &NewRequirement) -> Result<ExitCode, Failure> {
 }
 
 fn script(new: &NewScript) -> Result<ExitCode, Failure> {
-    check_id(&new.name)?;
-    write(&new.folder, &Skeleton::Script { name: &new.name })?;
-    let path = below(&new.folder, &new.name);
+    let name = new.name.strip_suffix(ENDING).unwrap_or(&new.name);
+    check_id(name)?;
+    if let Some(release) = releases::around(&new.folder).map_err(Failure::input)? {
+        return Err(Failure::input(format!(
+            "{} lies inside the release {}, which holds the scripts of its pairs alone: name a folder outside with \
+             `--in`",
+            new.folder.display(),
+            release.display()
+        )));
+    }
+    write(&new.folder, &Skeleton::Script { name })?;
+    let path = below(&new.folder, name);
     say_next(&[format!("pcb run starter --agent {}.toml", path.display())]);
     Ok(ExitCode::Done)
 }
 
 fn check_id(name: &str) -> Result<(), Failure> {
+    if let Some(id) = name.strip_suffix(ENDING) {
+        return Err(Failure::input(format!(
+            "`{name}` is the name of a file: leave the ending away, `{id}`"
+        )));
+    }
     if is_id(name) {
         return Ok(());
     }

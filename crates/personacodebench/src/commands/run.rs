@@ -14,7 +14,7 @@ use domain::plan::{BenchmarkSide, Configuration, Plan, PlanError, PlanRequest, e
 use engine::cancel::Canceller;
 use report::live::Live;
 use store::{
-    layout, reader::RunReader, release_files::LoadedRelease, run::RunRecord, utc, writer::RunWriter,
+    reader::RunReader, release_files::LoadedRelease, run::RunRecord, utc, writer::RunWriter,
 };
 
 use crate::{
@@ -289,10 +289,7 @@ fn plan(
         channels,
     };
     expand(&loaded.release, &request).map_err(|error| match (&error, &options.pairs) {
-        (PlanError::NoPair(_), Some(glob)) => Failure::input(format!(
-            "no pair of the release fits `{glob}`: `pcb list pairs {}` lists them",
-            options.release
-        )),
+        (PlanError::NoPair(_), Some(glob)) => releases::no_pair(glob, &options.release),
         _ => Failure::input(error),
     })
 }
@@ -307,9 +304,7 @@ pub fn group_folder(out: &Path, name: &str) -> Result<PathBuf, Failure> {
     let fault = |path: &Path, error: std::io::Error| {
         Failure::input(format!("the folder {} cannot be made: {error}", path.display()))
     };
-    let absolute = std::path::absolute(out).map_err(|error| fault(out, error))?;
-    // What lies in a release is part of it, so that its next reading would refuse every file of the runs.
-    if let Some(release) = absolute.ancestors().find(|folder| layout::is_release(folder)) {
+    if let Some(release) = releases::around(out).map_err(|error| fault(out, error))? {
         return Err(Failure::input(format!(
             "{} lies inside the release {}: name a folder outside with --out",
             out.display(),

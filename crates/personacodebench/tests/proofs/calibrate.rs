@@ -100,6 +100,21 @@ fn a_saboteur_that_breaks_nothing_is_named() {
 }
 
 #[test]
+fn what_is_found_in_a_session_is_shown_by_a_command() {
+    let bench = Bench::new();
+    let release = bench.copy_of("tiny", "mine");
+    change(&release, ORACLE, "sh greet.sh Ada\\n", "ask me\\n");
+    let done = bench.expect(1, &["calibrate", "mine", "--arms", "progressive", "--out", "out"]);
+    let command = done.stdout.lines().find_map(|line| line.trim().strip_prefix("see "));
+    let command = command.expect("a command").trim();
+    assert!(command.ends_with("/progressive-oracle caretaker--greet"), "{command}");
+    let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+    let story = bench.expect(0, &arguments).stdout;
+    assert!(story.contains("usage_note"), "{story}");
+    assert!(!done.stdout.contains("0 of 1 pairs"), "{}", done.stdout);
+}
+
+#[test]
 fn an_oracle_that_fails_is_named() {
     check(
         |release| change(release, ORACLE, "sh greet.sh Ada\\n", "ask me\\n"),
@@ -314,6 +329,13 @@ fn what_cannot_be_calibrated_is_refused() {
         &["calibrate", "tiny", "--pairs", "nobody--*"],
         "no pair of the release fits `nobody--*`",
     );
+    check(&["calibrate", "tiny", "--pairs", "[["], "the glob `[[` has an open bracket");
+    check(&["run", "tiny", "--agent", "nop", "--pairs", "{a"], "the glob `{a` has an open brace");
+    check(
+        &["calibrate", "tiny", "--arms", "no-persona", "--record", "kept", "--out", "never"],
+        "add `progressive` to `--arms`",
+    );
+    assert!(!bench.path().join("never").exists(), "it is refused before anything runs");
     check(&["calibrate", "nothing-here"], "no release `nothing-here`");
     check(&["calibrate", "tiny", "--from", "nowhere"], "nowhere");
     let unproved = bench.copy_of("tiny", "unproved");

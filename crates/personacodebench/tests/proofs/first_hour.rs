@@ -3,13 +3,15 @@
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::symlink,
     path::Path,
+    process::Command,
     time::{Duration, Instant},
 };
 
 use serde_json::Value;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Running, is_root};
 
 const RELEASE: &str = "my-release";
 
@@ -110,7 +112,8 @@ fn parts_are_added_to_a_release_and_prove_themselves() {
     assert_eq!(found["short_summary"], misses("short_summary"));
     assert_eq!(found["eager"].1, ["handover", "short_summary"]);
 
-    bench.expect(0, &["new", "script", "my-agent"]);
+    // The ending may be said; it is not doubled.
+    bench.expect(0, &["new", "script", "my-agent.toml"]);
     let own = outcomes(&bench, "manager--invoices", &["my-agent.toml"], &[]);
     assert_eq!(own["my-agent"].1, ["handover", "short_summary"]);
 }
@@ -134,7 +137,7 @@ fn a_requirement_is_added_to_what_others_wrote() {
 
 #[test]
 fn nothing_is_written_over_and_every_refusal_says_what_to_do() {
-    let cases: [(&[&str], &[&str]); 14] = [
+    let cases: [(&[&str], &[&str]); 17] = [
         (&["new", "release", "my-release"], &["my-release/release.toml", "there already"]),
         (&["new", "release", "My Release"], &["`My Release` is no id", "small letter"]),
         (
@@ -158,6 +161,12 @@ fn nothing_is_written_over_and_every_refusal_says_what_to_do() {
         ),
         (&["new", "release", "x", "--canary", "a \"b\" c"], &["is no canary", "8 letters"]),
         (&["new", "script", "taken"], &["taken.toml", "there already"]),
+        (
+            &["new", "script", "mine", "--in", "my-release/pairs"],
+            &["inside the release", "--in", "outside"],
+        ),
+        (&["new", "script", "mine", "--in", RELEASE], &["inside the release"]),
+        (&["new", "task", "x.toml", "--in", RELEASE], &["leave the ending away, `x`"]),
     ];
     let bench = Bench::new();
     bench.expect(0, &["new", "release", RELEASE]);
@@ -198,6 +207,74 @@ fn a_pair_that_text_cannot_be_added_to_is_left_alone() {
     );
     check(&apart, &["by hand", "id       = \"more\"", "more_file = {"]);
     check(&pair.replace("area ", "aera "), &["has to be mended", "aera"]);
+}
+
+#[test]
+fn a_pair_is_kept_as_it_is_written_or_left_alone() {
+    let bench = Bench::new();
+    bench.expect(0, &["new", "release", RELEASE]);
+    let folder = "my-release/pairs/bookkeeper--total";
+    let (pair, oracle) = (format!("{folder}/pair.toml"), format!("{folder}/oracle.toml"));
+    let refused = |said: &[&str]| {
+        let before = files(bench.path());
+        let done = bench.expect(2, &["new", "requirement", "more", "--in", folder]);
+        for part in said {
+            assert!(done.stderr.contains(part), "it does not say `{part}`: {}", done.stderr);
+        }
+        assert_eq!(files(bench.path()), before);
+    };
+    for path in [&pair, &oracle] {
+        let plain = bench.read(path);
+        fs::write(bench.path().join(path), [b"# one\n# \xff\n", plain.as_bytes()].concat())
+            .expect("a file");
+        refused(&[&format!("`{path}`:2"), "save the file as UTF-8"]);
+        fs::remove_file(bench.path().join(path)).expect("a file");
+        bench.write("elsewhere.toml", &plain);
+        symlink(bench.path().join("elsewhere.toml"), bench.path().join(path)).expect("a link");
+        refused(&[path, "is a symbolic link", "put the file itself there"]);
+        fs::remove_file(bench.path().join(path)).expect("a link");
+        bench.write(path, &plain.replace('\n', "\r\n"));
+    }
+    bench.expect(0, &["new", "requirement", "more", "--in", folder]);
+    is_clean(&bench);
+    let saboteur = format!("{folder}/saboteurs/more.toml");
+    for path in [&pair, &oracle, &saboteur] {
+        let text = bench.read(path);
+        let bare = text.lines().count() - text.matches("\r\n").count();
+        assert!(text.contains("more") || text.contains("MORE"), "{path}: {text}");
+        assert_eq!(bare, 0, "{path} has lines that end otherwise");
+    }
+    let text = bench.read(&saboteur);
+    assert!(text.contains("Does everything right but `more`"), "{text}");
+    assert!(!text.contains("must pass in every arm"), "{text}");
+}
+
+/// On a disk that is full before a release is whole, nothing of it is left.
+#[test]
+fn what_does_not_fit_on_the_disk_is_not_there() {
+    let bench = Bench::new();
+    let script = r#"
+mount -t tmpfs -o size=24k,mode=755 small . || exit 99
+cd "$PWD"
+"$PCB" new release my-release 2>said.err
+echo "$?" >code
+ls -A
+rm -f said.err code
+"$PCB" new release big --in deep/er >/dev/null 2>&1
+echo "$?"
+ls -A
+"#;
+    let namespace = if is_root() { "-m" } else { "-rm" };
+    let mut command = Command::new("unshare");
+    command.args([namespace, "sh", "-c", script]);
+    let mut command = bench.cleared(command);
+    command.env("PCB", env!("CARGO_BIN_EXE_pcb"));
+    let done = Running::start(command).wait();
+    if !is_root() && done.code != Some(0) {
+        eprintln!("not run: an ordinary user of this host may not mount: {}", done.stderr);
+        return;
+    }
+    assert_eq!((done.code, &*done.stdout), (Some(0), "code\nsaid.err\n2\n"), "{}", done.stderr);
 }
 
 #[test]

@@ -116,6 +116,8 @@ fn a_page_is_read_without_scripts() {
     let bench = Bench::new();
     let tiny = bench.tiny(&["oracle", "eager", "nop"], &[]);
     let page = html(&bench, &[&tiny], "tiny.html");
+    let text = fs::read_to_string(&page).expect("a page");
+    assert!(!text.contains("oracle · progressive"), "rows of one arm need no arm in their names");
     let mut browser = Browser::start();
     browser.open(&page);
     let ids = stories(&mut browser);
@@ -212,6 +214,17 @@ fn hostile_words_stay_words() {
     browser.scripts(true);
     check(&mut browser, &page, &["s1-1".to_owned()]);
     assert_eq!(browser.ask("typeof window.hacked"), json!("undefined"));
+    // The policy alone would keep scripts from running: without it the words must be inert as well, and the same
+    // browser runs a script that is one.
+    let whole = fs::read_to_string(&page).expect("a page");
+    let bare = whole.replace("Content-Security-Policy", "No-Policy");
+    assert_ne!(bare, whole, "the page has a policy");
+    browser.open(&bench.write("bare.html", &bare));
+    assert_eq!(browser.ask("typeof window.hacked"), json!("undefined"));
+    let active = bare.replace("</main>", "</main><script>window.hacked = 1</script>");
+    browser.open(&bench.write("active.html", &active));
+    assert_eq!(browser.ask("typeof window.hacked"), json!("number"));
+    browser.open(&page);
     let told = browser.ask("document.querySelector('#s1-1').textContent");
     let told = told.as_str().expect("text");
     let parts = [
@@ -266,6 +279,25 @@ fn a_folder_holds_a_page_for_each_session() {
         "location.pathname.split('/').pop() + location.hash",
         &json!("index.html#sessions"),
     );
+}
+
+#[test]
+fn rows_of_several_arms_say_their_arm() {
+    let bench = Bench::new();
+    let told = bench.tiny(&["oracle"], &[]);
+    let untold = bench.tiny(&["oracle"], &["--arm", "no-persona"]);
+    let folders = [&told, &untold].map(|path| path.to_str().expect("a plain path"));
+    let table = bench.expect(0, &["report", folders[0], folders[1]]).stdout;
+    for name in ["oracle · progressive", "oracle · no-persona"] {
+        let rows = table.lines().filter(|line| line.trim_start().starts_with(name)).count();
+        assert!(rows > 1, "{name} names {rows} rows of\n{table}");
+    }
+    let page = html(&bench, &[&told, &untold], "arms.html");
+    let mut browser = Browser::start();
+    browser.open(&page);
+    let heads = browser
+        .ask("[...document.querySelectorAll('.sessions thead th')].map(e => e.innerText).slice(2)");
+    assert_eq!(heads, json!(["oracle · progressive", "oracle · no-persona"]));
 }
 
 #[test]

@@ -99,6 +99,9 @@ pub struct BreachLine {
     pub found: String,
     /// What to do.
     pub remedy: String,
+    /// The command that tells the session in which it was found, if it was found in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub show: Option<String>,
 }
 
 /// What recorded sessions say now.
@@ -115,11 +118,20 @@ pub struct RereadingContext {
 /// View data of a re-reading.
 pub fn rereading(sessions: u32, differences: &[Breach]) -> RereadingContext {
     let is_same = differences.is_empty();
-    RereadingContext { sessions, is_same, differences: differences.iter().map(line).collect() }
+    RereadingContext {
+        sessions,
+        is_same,
+        differences: differences.iter().map(|one| line(one, None)).collect(),
+    }
 }
 
-/// View data of a matrix.
-pub fn calibration(release: &Release, matrix: &Matrix, took_ms: Option<u64>) -> CalibrationContext {
+/// View data of a matrix; `show` gives the command that tells the session of a breach.
+pub fn calibration(
+    release: &Release,
+    matrix: &Matrix,
+    took_ms: Option<u64>,
+    show: impl Fn(&Breach) -> Option<String>,
+) -> CalibrationContext {
     let arms: Vec<String> = matrix.arms.iter().map(|arm| arm.name().to_owned()).collect();
     let pairs = matrix.pairs.iter().map(|rows| CalibratedPair {
         pair: rows.pair.to_string(),
@@ -146,7 +158,7 @@ pub fn calibration(release: &Release, matrix: &Matrix, took_ms: Option<u64>) -> 
         sessions: matrix.sessions,
         took_ms,
         is_clean: matrix.breaches.is_empty(),
-        breaches: matrix.breaches.iter().map(line).collect(),
+        breaches: matrix.breaches.iter().map(|breach| line(breach, show(breach))).collect(),
     }
 }
 
@@ -170,17 +182,16 @@ pub(crate) fn matrix_table(context: &CalibrationContext) -> Table {
         row.resize(head.len(), String::new());
     }
     let mut notes = Vec::new();
-    if context.arms.iter().any(|arm| arm == "opening") {
-        let out = &context.excluded_from_opening;
+    let out = &context.excluded_from_opening;
+    if !out.is_empty() {
         let names: Vec<String> = out
             .iter()
             .map(|one| format!("{} ({})", one.pair, one.requirements.join(", ")))
             .collect();
         notes.push(format!(
-            "the opening arm leaves out {} of {} pairs{}{}",
+            "the opening arm leaves out {} of {} pairs: {}",
             out.len(),
             context.pairs.len(),
-            if out.is_empty() { "" } else { ": " },
             names.join("; ")
         ));
     }
@@ -241,7 +252,7 @@ fn cell(arm: &str, cell: &Cell) -> CalibratedCell {
     shown
 }
 
-fn line(breach: &Breach) -> BreachLine {
+fn line(breach: &Breach, show: Option<String>) -> BreachLine {
     let (pair, task) = match &breach.subject {
         Subject::Pair(pair) => (Some(pair.to_string()), None),
         Subject::Task(task) => (None, Some(task.to_string())),
@@ -256,5 +267,6 @@ fn line(breach: &Breach) -> BreachLine {
         expected: breach.expected.clone(),
         found: breach.found.clone(),
         remedy: breach.remedy.clone(),
+        show,
     }
 }

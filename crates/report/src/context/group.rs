@@ -298,6 +298,15 @@ pub fn group(runs: &[RunView<'_>]) -> Option<GroupContext> {
 }
 
 impl GroupContext {
+    /// How a row is called among the others: its configuration, with the arm where the rows are of several.
+    pub fn row_name(&self, row: &RowContext) -> String {
+        let arm = &row.header.arm;
+        match self.rows.iter().any(|other| &other.header.arm != arm) {
+            true => format!("{} · {arm}", row.configuration),
+            false => row.configuration.clone(),
+        }
+    }
+
     /// The group of one row alone; rows of several groups may share a name.
     pub fn of_row(&self, at: usize) -> GroupContext {
         let rows: Vec<RowContext> = self.rows.get(at).cloned().into_iter().collect();

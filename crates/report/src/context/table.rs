@@ -69,7 +69,7 @@ fn leaderboard(group: &GroupContext) -> Table {
         head.extend(["completed, within budget, valid", "completion"]);
     }
     let rows = group.rows.iter().map(|row| {
-        let mut cells = vec![row.configuration.clone()];
+        let mut cells = vec![group.row_name(row)];
         if has_persona {
             cells.push(row.joint.as_ref().map_or_else(dash, rate));
             cells.push(rate(&row.completion));
@@ -91,7 +91,7 @@ fn leaderboard(group: &GroupContext) -> Table {
             .rows
             .iter()
             .map(|row| {
-                format!("{} {}/{}", row.configuration, row.upper_bound.count, row.upper_bound.of)
+                format!("{} {}/{}", group.row_name(row), row.upper_bound.count, row.upper_bound.of)
             })
             .collect();
         notes.push(format!(
@@ -126,7 +126,7 @@ fn two_by_two(group: &GroupContext) -> Table {
     let rows = group.rows.iter().filter_map(|row| {
         let counts = row.two_by_two.as_ref()?;
         Some(vec![
-            row.configuration.clone(),
+            group.row_name(row),
             counts.both.to_string(),
             counts.completed_only.to_string(),
             counts.personalized_only.to_string(),
@@ -158,7 +158,7 @@ fn strata(
         }
     }
     let rows = group.rows.iter().map(|row| {
-        let mut cells = vec![row.configuration.clone()];
+        let mut cells = vec![group.row_name(row)];
         cells.extend(names.iter().map(|name| {
             let found = of(row).iter().find(|stratum| &stratum.name == name);
             found.map_or_else(dash, |stratum| rate(&stratum.headline))
@@ -176,7 +176,7 @@ fn areas(group: &GroupContext) -> Table {
         let all = [("all", &row.requirements)];
         let areas = row.areas.iter().map(|area| (area.area.as_str(), &area.requirements));
         for (name, counts) in areas.chain(all) {
-            rows.push(requirement_cells(&row.configuration, name, counts));
+            rows.push(requirement_cells(&group.row_name(row), name, counts));
         }
     }
     let head = vec![
@@ -207,8 +207,9 @@ fn requirement_cells(configuration: &str, area: &str, counts: &RequirementsConte
 
 /// Classes down, configurations across: there are more classes than a line holds.
 fn census(group: &GroupContext) -> Table {
+    let row_names: Vec<String> = group.rows.iter().map(|row| group.row_name(row)).collect();
     let mut head = vec!["class"];
-    head.extend(group.rows.iter().map(|row| row.configuration.as_str()));
+    head.extend(row_names.iter().map(String::as_str));
     let names = group.rows.iter().flat_map(|row| &row.census.classes).map(|class| &class.name);
     let mut classes: Vec<&String> = Vec::new();
     for name in names {
@@ -237,7 +238,7 @@ fn flags(group: &GroupContext) -> Table {
     let rows = group
         .rows
         .iter()
-        .map(|row| vec![row.configuration.clone(), counts(&row.flags), counts(&row.reruns)]);
+        .map(|row| vec![group.row_name(row), counts(&row.flags), counts(&row.reruns)]);
     table("Validity", vec!["configuration", "flags", "re-runs by cause"], rows, Vec::new())
 }
 
@@ -257,7 +258,7 @@ fn budgets(group: &GroupContext) -> Table {
     let rows = group.rows.iter().map(|row| {
         let load = &row.load;
         vec![
-            row.configuration.clone(),
+            group.row_name(row),
             rate(&row.within_budget),
             load.turns.to_string(),
             format!("{:.1} s", load.agent_ms as f64 / 1000.0),

@@ -62,6 +62,9 @@ fn terminal_breaches(breaches: &[BreachLine]) -> String {
         {
             let _ = writeln!(text, "  {what:8} {}", plain(words));
         }
+        if let Some(show) = &breach.show {
+            let _ = writeln!(text, "  {:8} {}", "see", plain(show));
+        }
     }
     text
 }
@@ -69,11 +72,12 @@ fn terminal_breaches(breaches: &[BreachLine]) -> String {
 fn markdown_breaches(breaches: &[BreachLine]) -> String {
     let mut text = String::new();
     if !breaches.is_empty() {
-        text.push_str("\n| where | must be | is | mend |\n| --- | --- | --- | --- |\n");
+        text.push_str("\n| where | must be | is | mend | see |\n| --- | --- | --- | --- | --- |\n");
     }
     for breach in breaches {
-        let cells = [&breach.place, &breach.expected, &breach.found, &breach.remedy];
-        let cells = cells.map(|cell| escaped(cell));
+        let show = breach.show.as_deref().unwrap_or_default();
+        let cells = [&breach.place, &breach.expected, &breach.found, &breach.remedy, show];
+        let cells = cells.map(escaped);
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     text

@@ -6,7 +6,7 @@ use domain::{
     ids::{PairId, PersonaId, ReleaseId, RequirementId, TaskId},
     release::{
         CheckKind, Counterexample, CounterexampleKind, Pair, Persona, Release, Script, Task,
-        lint::NotePath,
+        lint::{NotePath, suggest},
     },
 };
 
@@ -16,7 +16,6 @@ use super::{
     problem::{Problem, Problems},
     script,
     sheet::{Sheet, Table, Value},
-    suggest,
     tree::{ReleaseTree, TreeFile},
 };
 use crate::{

@@ -4,7 +4,7 @@ use domain::{
     ids::{CheckId, RequirementId},
     release::{
         Check, CheckKind, Codes, CommitCount, EditKind, ExecKind, ExitFilter, FsState,
-        MessageCheck, Metric, NetFilter, Proof, Read, WhichMessage,
+        MessageCheck, Metric, NetFilter, Proof, Read, WhichMessage, lint::suggest,
     },
 };
 
@@ -13,7 +13,6 @@ use super::{
     expressions::CLAIMS,
     requirement::read_alternatives,
     sheet::{Table, Value, Variant},
-    suggest,
 };
 
 const KINDS: [&str; 13] = [

@@ -2,13 +2,10 @@
 
 use domain::{
     ids::{CheckId, RequirementId},
-    release::{ActionClass, AfterTelling, BudgetKind, Claim, Condition, Expr},
+    release::{ActionClass, AfterTelling, BudgetKind, Claim, Condition, Expr, lint::suggest},
 };
 
-use super::{
-    sheet::{Value, Variant},
-    suggest,
-};
+use super::sheet::{Value, Variant};
 
 /// Words for what an agent claims.
 pub(crate) const CLAIMS: [(&str, Claim); 3] =

@@ -13,7 +13,6 @@ mod requirement;
 mod schema;
 mod script;
 pub(crate) mod sheet;
-mod suggest;
 mod tasks;
 mod tree;
 

@@ -4,14 +4,11 @@ use domain::{
     ids::{FamilyId, PersonaId, TopicId},
     release::{
         ActionClass, Fact, GenericAsk, Patience, PermissionAnswer, PermissionEntry,
-        PermissionTable, Persona, Sight, Telling, Topic, Utterances,
+        PermissionTable, Persona, Sight, Telling, Topic, Utterances, lint::suggest,
     },
 };
 
-use super::{
-    sheet::{Table, Value, Variant},
-    suggest,
-};
+use super::sheet::{Table, Value, Variant};
 
 /// Words for what a persona can look at.
 pub(crate) const SIGHTS: [(&str, Sight); 7] = [

@@ -1,12 +1,11 @@
 //! Reads the file of a scripted agent into a [`Script`].
 
-use domain::release::{Script, ScriptBlock, ScriptStep, ScriptWhen};
+use domain::release::{Script, ScriptBlock, ScriptStep, ScriptWhen, lint::suggest};
 
 use super::{
     expressions::read_class,
     problem::Problems,
     sheet::{Sheet, Table, Value, Variant},
-    suggest,
 };
 
 const WHENS: [&str; 6] = ["opening", "told", "granted", "refused", "asked", "otherwise"];

@@ -2,16 +2,13 @@
 
 use std::{cell::RefCell, collections::BTreeMap, ops::Range};
 
-use domain::release::Cell;
+use domain::release::{Cell, lint::suggest};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
-use super::{
-    problem::{Problem, Problems, Spot},
-    suggest,
-};
+use super::problem::{Problem, Problems, Spot};
 
 /// A TOML file with what was found wrong and where each key stands.
 pub(crate) struct Sheet<'t> {

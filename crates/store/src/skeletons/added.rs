@@ -15,13 +15,13 @@ use thiserror::Error;
 
 use super::{
     PlaceError, SkeletonFile,
-    kinds::{CHECK, MET, MISSED, REQUIREMENT, filled, requirement_file},
+    kinds::{CHECK, MET, MISSED, REQUIREMENT, SABOTEUR, filled, requirement_file},
     place,
 };
 use crate::{
     layout::release_files as names,
     release_files::{Problems, read_pair, read_script},
-    write_once::replace_file,
+    write_once::Beside,
 };
 
 /// What adding a requirement changed.
@@ -43,6 +43,17 @@ pub enum AddError {
         folder: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// A file of the pair is a symbolic link; a release holds regular files alone.
+    #[error("`{}` is a symbolic link: put the file itself there", .0.display())]
+    Link(PathBuf),
+    /// A file of the pair is no text.
+    #[error("`{}`:{line}: the text is not UTF-8: save the file as UTF-8", path.display())]
+    NoText {
+        /// The file.
+        path: PathBuf,
+        /// The line of the first byte that is not, from 1.
+        line: usize,
     },
     /// A file of the pair is wrong already.
     #[error("`{}` has to be mended before something is added to it\n{problems}", path.display())]
@@ -83,8 +94,10 @@ pub enum AddError {
 /// oracle and to every other script of the pair, and its saboteur, which is the oracle without that block.
 pub fn add_requirement(folder: &Path, id: &str) -> Result<RequirementAdded, AddError> {
     let path = folder.join(names::PAIR);
-    let text = fs::read_to_string(&path)
-        .map_err(|source| AddError::NoPair { folder: folder.to_owned(), source })?;
+    if let Err(source) = path.symlink_metadata() {
+        return Err(AddError::NoPair { folder: folder.to_owned(), source });
+    }
+    let text = text_of(&path)?;
     let file = requirement_file(id);
     let words = [("requirement", id), ("file", file.as_str())];
     let pair = with_requirement(&path, &text, id, &words)?;
@@ -93,21 +106,52 @@ pub fn add_requirement(folder: &Path, id: &str) -> Result<RequirementAdded, AddE
     for script in scripts(folder) {
         edits.push(with_block(script, &met)?);
     }
-    let oracle = fs::read_to_string(folder.join(names::ORACLE)).unwrap_or_default();
+    let oracle = folder.join(names::ORACLE);
+    let oracle = if oracle.exists() { text_of(&oracle)? } else { String::new() };
     let saboteur = SkeletonFile {
         path: names::counterexample(CounterexampleKind::Saboteur, id),
-        text: joined(&oracle, &filled(MISSED, &words)),
+        text: saboteur(&oracle, &words),
         is_executable: false,
     };
     let new = folder.join(&saboteur.path);
-    place(folder, &[saboteur])?;
-    for (path, text) in &edits {
-        replace_file(path, text.as_bytes())
-            .map_err(|source| AddError::Change { path: path.clone(), source })?;
+    let mut prepared = Vec::new();
+    for (path, text) in edits {
+        match Beside::write(&path, text.as_bytes()) {
+            Ok(beside) => prepared.push((path, beside)),
+            Err(source) => return Err(AddError::Change { path, source }),
+        }
     }
-    Ok(RequirementAdded {
-        changed: edits.into_iter().map(|(path, _)| path).collect(),
-        saboteur: new,
+    place(folder, &[saboteur])?;
+    let mut changed = Vec::new();
+    for (path, beside) in prepared {
+        match beside.replace() {
+            Ok(()) => changed.push(path),
+            Err(source) => return Err(AddError::Change { path, source }),
+        }
+    }
+    Ok(RequirementAdded { changed, saboteur: new })
+}
+
+/// The oracle without the block that meets the requirement, and with a head that says so.
+fn saboteur(oracle: &str, words: &[(&str, &str)]) -> String {
+    let is_comment = |line: &&str| line.trim_start().starts_with('#');
+    let head = oracle.split_inclusive('\n').take_while(is_comment);
+    let rest = &oracle[head.clone().map(str::len).sum::<usize>()..];
+    let canary: String = head.filter(|line| line.to_lowercase().contains("canary")).collect();
+    let whole = [&canary, &with_ends_of(oracle, &filled(SABOTEUR, words)), rest].concat();
+    joined(&whole, &filled(MISSED, words))
+}
+
+/// The text of a file of a pair.
+fn text_of(path: &Path) -> Result<String, AddError> {
+    let change = |source| AddError::Change { path: path.to_owned(), source };
+    if path.symlink_metadata().map_err(change)?.is_symlink() {
+        return Err(AddError::Link(path.to_owned()));
+    }
+    String::from_utf8(fs::read(path).map_err(change)?).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        AddError::NoText { path: path.to_owned(), line }
     })
 }
 
@@ -133,7 +177,7 @@ fn with_requirement(
         return Err(AddError::Taken { what: format!("a check `{name}`") });
     }
     let with_check = match end_of_checks(text, &spans) {
-        Some(at) => [&text[..at], &check, &text[at..]].concat(),
+        Some(at) => [&text[..at], &with_ends_of(text, &check), &text[at..]].concat(),
         None => joined(text, &["[check]\n", &check].concat()),
     };
     let whole = joined(&with_check, &requirement);
@@ -166,15 +210,15 @@ fn scripts(folder: &Path) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(folder.join(names::counterexamples(kind))) else { continue };
         found.extend(entries.flatten().map(|entry| entry.path()));
     }
-    found.retain(|path| path.is_file() && path.extension().is_some_and(|end| end == "toml"));
+    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+    found.retain(|path| is_there(path) && path.extension().is_some_and(|end| end == "toml"));
     found.sort();
     found
 }
 
 fn with_block(path: PathBuf, block: &str) -> Result<(PathBuf, String), AddError> {
     let read = |text: &str| read_script(&path.display().to_string(), text);
-    let text = fs::read_to_string(&path)
-        .map_err(|source| AddError::Change { path: path.clone(), source })?;
+    let text = text_of(&path)?;
     let whole = joined(&text, block);
     match read(&text).and_then(|_| read(&whole)) {
         Ok(_) => Ok((path, whole)),
@@ -186,5 +230,11 @@ fn joined(text: &str, block: &str) -> String {
     if text.is_empty() {
         return block.to_owned();
     }
-    [text.trim_end(), "\n\n", block].concat()
+    let more = ["\n\n", block].concat();
+    [text.trim_end(), &with_ends_of(text, &more)].concat()
+}
+
+/// Lines of ours with the ends that the lines of a file have.
+fn with_ends_of(text: &str, lines: &str) -> String {
+    if text.contains("\r\n") { lines.replace('\n', "\r\n") } else { lines.to_owned() }
 }

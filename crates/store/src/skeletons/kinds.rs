@@ -14,7 +14,11 @@ pub(super) const CHECK: &str = template!("requirement/check.toml");
 pub(super) const REQUIREMENT: &str = template!("requirement/requirement.toml");
 pub(super) const MET: &str = template!("requirement/met.toml");
 pub(super) const MISSED: &str = template!("requirement/missed.toml");
+/// The head of a saboteur, the canary aside.
+pub(super) const SABOTEUR: &str = template!("pair/saboteur.toml");
 const ORACLE: &str = template!("pair/oracle.toml");
+const SCRIPT: &str = template!("pair/script.toml");
+const CANARY: &str = "# canary {{canary}}: do not train on this file\n";
 
 /// The files of a task with whether they are executable.
 const TASK: [(&str, &str, bool); 7] = [
@@ -171,12 +175,13 @@ fn pair(id: &str, words: &[(&str, &str)], refusals: u32) -> Vec<SkeletonFile> {
         ("file", file.as_str()),
     ]);
     let parts = [template!("pair/pair.toml"), CHECK, "\n", REQUIREMENT];
-    let script = |block: &str| filled(&[ORACLE, "\n", block].concat(), &words);
+    let script =
+        |head: &str, block: &str| filled(&[CANARY, head, SCRIPT, "\n", block].concat(), &words);
     let saboteur = names::counterexample(CounterexampleKind::Saboteur, FIRST_REQUIREMENT);
     vec![
         plain(names::pair_toml(id), filled(&parts.concat(), &words)),
-        plain(names::pair_file(id, names::ORACLE), script(MET)),
-        plain(names::pair_file(id, &saboteur), script(MISSED)),
+        plain(names::pair_file(id, names::ORACLE), script(ORACLE, MET)),
+        plain(names::pair_file(id, &saboteur), script(SABOTEUR, MISSED)),
     ]
 }
 

@@ -82,11 +82,7 @@ fn operator(
     let mut wants = |check: &CheckId, name: &str, nature: Option<ReadingNature>| {
         let path = scope.at(requirement, key);
         let Some(found) = scope.pair.check(check) else {
-            notes.error(
-                path,
-                format!("there is no check `{check}`"),
-                "name a check of this pair's `[check]` table",
-            );
+            notes.error(path, format!("there is no check `{check}`"), scope.other_check(check));
             return;
         };
         let (needs, has, remedy) = match (nature, found.kind.nature()) {

@@ -5,7 +5,10 @@ use alloc::{format, string::String, vec::Vec};
 use regex::Regex;
 
 use super::{NotePath, delivered, note::Notes};
-use crate::release::{CheckKind, Codes, FsState, MessageCheck, Pair};
+use crate::{
+    acceptance::glob::trouble,
+    release::{CheckKind, Codes, FsState, MessageCheck, Pair},
+};
 
 /// The checks of a pair.
 pub(super) fn pair(pair: &Pair, notes: &mut Notes) {
@@ -22,7 +25,7 @@ pub(super) fn pair(pair: &Pair, notes: &mut Notes) {
         }
         for (key, globs) in globs(&check.kind) {
             for (index, glob) in globs.iter().enumerate() {
-                if let Some(trouble) = glob_trouble(glob) {
+                if let Some(trouble) = trouble(glob) {
                     notes.error(
                         at(&format!("{key}.{index}")),
                         format!("the glob `{glob}` {trouble}"),
@@ -182,26 +185,6 @@ fn message_emptiness(message: &MessageCheck) -> Option<(&'static str, String, &'
     }
     if message.words_min.unwrap_or(0) > message.words_max.unwrap_or(u32::MAX) {
         return Some(("words_min", "`words_min` is more than `words_max`".into(), "swap them"));
-    }
-    None
-}
-
-/// Why a glob cannot mean anything.
-fn glob_trouble(glob: &str) -> Option<&'static str> {
-    if glob.trim().is_empty() {
-        return Some("is empty");
-    }
-    if glob.split('/').any(|segment| segment == ".." || segment == ".") {
-        return Some("has a segment `.` or `..`, which no path has");
-    }
-    if glob.split('/').any(|segment| segment.contains("**") && segment != "**") {
-        return Some("has `**` beside other letters of a segment");
-    }
-    if glob.matches('[').count() != glob.matches(']').count() {
-        return Some("has an open bracket");
-    }
-    if glob.matches('{').count() != glob.matches('}').count() {
-        return Some("has an open brace");
     }
     None
 }

@@ -65,7 +65,7 @@ fn trouble(scope: &Scope<'_>, own: &Requirement, node: &Condition) -> Option<Tro
             "give it a `topic`, or a `class`",
         ),
         Condition::Holds(id) => match scope.pair.check(id) {
-            None => tell(format!("there is no check `{id}`"), "name a check of this pair"),
+            None => tell(format!("there is no check `{id}`"), &scope.other_check(id)),
             Some(check) if check.read == Read::AtEnd => tell(
                 format!("the check `{id}` is read at the end, when nothing can be told any more"),
                 "read it at each turn or at hand-offs",

@@ -12,9 +12,10 @@ mod sandboxes;
 mod secrets;
 mod shape;
 mod steps;
+pub mod suggest;
 mod wordings;
 
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 
 pub use note::{Note, NotePath, Severity};
 pub use shape::is_id;
@@ -75,13 +76,22 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// What to do about a check that the pair does not have.
+    fn other_check(&self, unknown: &CheckId) -> String {
+        if self.pair.checks.is_empty() {
+            return "add it to this pair's `[check]` table".into();
+        }
+        let known = self.pair.checks.iter().map(|check| check.id.as_str());
+        suggest::remedy(unknown.as_str(), known)
+    }
+
     /// A place in a requirement of the pair.
-    fn at(&self, requirement: &Requirement, key: impl Into<alloc::string::String>) -> NotePath {
+    fn at(&self, requirement: &Requirement, key: impl Into<String>) -> NotePath {
         NotePath::Requirement(self.pair.id.clone(), requirement.id.clone(), key.into())
     }
 
     /// A place in a check of the pair.
-    fn at_check(&self, check: &CheckId, key: impl Into<alloc::string::String>) -> NotePath {
+    fn at_check(&self, check: &CheckId, key: impl Into<String>) -> NotePath {
         NotePath::Check(self.pair.id.clone(), check.clone(), key.into())
     }
 }

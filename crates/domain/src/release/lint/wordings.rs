@@ -23,6 +23,9 @@ const NUMERALS: [&str; 13] = [
     "third", "final",
 ];
 
+/// Words that stand for others which are still to be written.
+const PLACEHOLDERS: [&str; 5] = ["TODO", "FIXME", "TBD", "XXX", "Lorem ipsum"];
+
 /// The utterances of a persona by their keys.
 pub(super) fn utterances(utterances: &Utterances) -> [(&'static str, &[String]); 9] {
     [
@@ -41,8 +44,12 @@ pub(super) fn utterances(utterances: &Utterances) -> [(&'static str, &[String]);
 /// The words of a persona.
 pub(super) fn persona(persona: &Persona, notes: &mut Notes) {
     let at = |key: String| NotePath::Persona(persona.id.clone(), key);
+    for (key, text) in [("role", &persona.role), ("card", &persona.card)] {
+        is_written(text, at(key.into()), notes);
+    }
     for (act, list) in utterances(&persona.utterances) {
         let key = format!("utterances.{act}");
+        all_written(list, |inner| at(join(&key, inner)), notes);
         enough(list, |inner| at(join(&key, inner)), notes);
         for (index, text) in list.iter().enumerate() {
             let path = at(format!("{key}.{index}"));
@@ -54,7 +61,9 @@ pub(super) fn persona(persona: &Persona, notes: &mut Notes) {
         }
     }
     for (index, fact) in persona.knows.iter().enumerate() {
-        enough(&fact.say, |inner| at(join(&format!("knows.{index}.say"), inner)), notes);
+        let at = |inner: &str| at(join(&format!("knows.{index}.say"), inner));
+        all_written(&fact.say, at, notes);
+        enough(&fact.say, at, notes);
     }
 }
 
@@ -64,11 +73,51 @@ pub(super) fn pair(scope: &Scope<'_>, notes: &mut Notes) {
         let at = |inner: &str| {
             NotePath::Pair(scope.pair.id.clone(), join(&format!("knows.{index}.say"), inner))
         };
+        all_written(&fact.say, at, notes);
         enough(&fact.say, at, notes);
     }
     for requirement in &scope.pair.requirements {
+        written(scope, requirement, notes);
         tellings(scope, requirement, notes);
         corrections(scope, requirement, notes);
+    }
+}
+
+/// No word of a requirement is still to be written.
+fn written(scope: &Scope<'_>, requirement: &Requirement, notes: &mut Notes) {
+    let opening = requirement.opening.iter().map(|text| ("opening", text));
+    let texts = [("text", &requirement.text), ("because", &requirement.because)];
+    for (key, text) in texts.into_iter().chain(opening) {
+        is_written(text, scope.at(requirement, key), notes);
+    }
+    let corrections = levels(requirement).map(|(_, key, list)| (key, list));
+    for (key, list) in [("say", &requirement.say[..])].into_iter().chain(corrections) {
+        all_written(list, |inner| scope.at(requirement, join(key, inner)), notes);
+    }
+}
+
+fn all_written(list: &[String], at: impl Fn(&str) -> NotePath, notes: &mut Notes) {
+    for (index, text) in list.iter().enumerate() {
+        is_written(text, at(&index.to_string()), notes);
+    }
+}
+
+fn is_written(text: &str, path: NotePath, notes: &mut Notes) {
+    let stands_for_others = |word: &&str| {
+        let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        text.match_indices(*word).any(|(at, word)| {
+            !is_letter(text[..at].chars().next_back())
+                && !is_letter(text[at + word.len()..].chars().next())
+        })
+    };
+    let is_dots = ["…", "..."].contains(&text.trim());
+    let found = PLACEHOLDERS.into_iter().find(stands_for_others);
+    if let Some(word) = found.or(is_dots.then_some(text.trim())) {
+        notes.error(
+            path,
+            format!("`{word}` stands where words are still to be written"),
+            "write what this person says; the agent would read it as it is",
+        );
     }
 }
 

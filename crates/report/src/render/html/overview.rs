@@ -41,7 +41,7 @@ pub(super) fn overview(context: &PageContext, place: Place) -> Markup {
             h2 #sessions { "Sessions" }
             p.note { "Each entry leads to the session's story: what was said, run and changed, and the way of each requirement." }
             (left_out(&context.sessions))
-            (sessions(&context.runs, &context.sessions, place))
+            (sessions(&context.group, &context.sessions, place))
         }
         @for (at, table) in details.iter().enumerate() {
             (tables::section(&context.group, table, &format!("detail-{at}")))
@@ -94,7 +94,7 @@ fn left_out(rows: &[SessionRow]) -> Markup {
     }
 }
 
-fn sessions(runs: &[RunFacts], rows: &[SessionRow], place: Place) -> Markup {
+fn sessions(group: &GroupContext, rows: &[SessionRow], place: Place) -> Markup {
     tables::scrolling(
         "Sessions",
         html! {
@@ -103,7 +103,7 @@ fn sessions(runs: &[RunFacts], rows: &[SessionRow], place: Place) -> Markup {
                     tr {
                         th scope="col" { "pair" }
                         th scope="col" { "repeat" }
-                        @for run in runs { th scope="col" { (shown(&run.configuration)) } }
+                        @for row in &group.rows { th scope="col" { (shown(&group.row_name(row))) } }
                     }
                 }
                 tbody {
@@ -194,7 +194,7 @@ fn declared(pair: &DeclaredPair) -> Markup {
 
 fn again(runs: &[RunFacts]) -> Markup {
     html! {
-        p { "From the folder that holds the group: decide every log again, fold the table anew, tell one session, grade from the seal." }
+        p { "From the folder that holds the group: decide every log again, fold the table anew, and tell one session." }
         pre.output {
             @for run in runs {
                 "pcb replay " (shown(&run.folder)) "\n"

@@ -56,16 +56,16 @@ fn squares(group: &GroupContext) -> Markup {
     html! {
         div.squares {
             @for row in &group.rows {
-                @if let Some(counts) = &row.two_by_two { (square(row, counts)) }
+                @if let Some(counts) = &row.two_by_two { (square(&group.row_name(row), row, counts)) }
             }
         }
     }
 }
 
-fn square(row: &RowContext, counts: &TwoByTwoContext) -> Markup {
+fn square(name: &str, row: &RowContext, counts: &TwoByTwoContext) -> Markup {
     html! {
         table.square {
-            caption { (shown(&row.configuration)) }
+            caption { (shown(name)) }
             thead {
                 tr {
                     td {}

@@ -1,7 +1,9 @@
-//! "Did you mean": the known word that is nearest to an unknown one.
+//! "Did you mean": the known word that is nearest to an unknown one ([`remedy`]).
+
+use alloc::{borrow::ToOwned, format, string::String, vec, vec::Vec};
 
 /// A remedy that names the nearest of the known words, or all of them.
-pub(crate) fn remedy<'w>(unknown: &str, known: impl IntoIterator<Item = &'w str>) -> String {
+pub fn remedy<'w>(unknown: &str, known: impl IntoIterator<Item = &'w str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let listed = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
     match nearest(unknown, &known) {
