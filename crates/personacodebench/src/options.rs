@@ -157,6 +157,8 @@ struct ConfigFile {
     limit: Option<u32>,
     /// Seed of all drawing; 1 without it.
     seed: Option<u64>,
+    /// The reward that completes a Harbor task as KEY>=VALUE; `reward>=1` without it.
+    completion: Option<String>,
     /// Folder in which the group's folder is made; `runs` without it.
     out: Option<PathBuf>,
 }
@@ -183,7 +185,8 @@ impl RunOptions {
         };
         let at = args.config.as_deref().unwrap_or(Path::new(""));
         file.check_ranges(at)?;
-        let adhoc = adhoc(&args.release, args.completion.as_deref())?;
+        let adhoc =
+            adhoc(&args.release, args.completion.as_deref().or(file.completion.as_deref()))?;
         let arm = pick(args.arm, file.arm.as_deref(), "arm", at)?;
         let arm = match (&adhoc, arm) {
             (None, arm) => arm.unwrap_or(ArmArg::Progressive),

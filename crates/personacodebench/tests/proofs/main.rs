@@ -12,6 +12,7 @@ mod exit_codes;
 mod first_hour;
 mod golden_run;
 mod harbor_export;
+mod harbor_tasks;
 mod kill_and_resume;
 mod ordinary_user;
 mod page;
