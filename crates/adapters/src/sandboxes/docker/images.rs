@@ -172,28 +172,19 @@ async fn build(
     };
     let mut steps =
         Box::pin(engine.docker.build_image(options, None, Some(body_full(context.into()))));
-    let mut lines: Vec<String> = Vec::new();
+    let mut said = Said::default();
     let building = async {
         while let Some(step) = steps.next().await {
             let step = step?;
-            let said = [step.stream, step.error_detail.and_then(|detail| detail.message)];
-            for text in said.into_iter().flatten() {
-                lines.extend(plain_lines(&text));
+            let told = [step.stream, step.error_detail.and_then(|detail| detail.message)];
+            for text in told.into_iter().flatten() {
+                said.add(&text);
             }
-            // A long build says more than anybody reads.
-            lines.drain(..lines.len().saturating_sub(LINES_TOLD));
         }
         Ok::<(), Error>(())
     };
     let ended = tokio::time::timeout(spec.setup_timeout, building).await;
-    let told = |why: String| {
-        let mut lines = lines.clone();
-        if lines.last().is_none_or(|last| !why.contains(last.as_str())) {
-            lines.extend(plain_lines(&why));
-        }
-        lines.drain(..lines.len().saturating_sub(LINES_TOLD));
-        lines.join("\n")
-    };
+    let told = |why: String| said.last_lines(&why);
     match ended {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
@@ -211,6 +202,35 @@ async fn build(
             let text = told(format!("the build did not end within {seconds} s"));
             Err(SandboxFault::Setup(format!("the image cannot be built:\n{text}")))
         }
+    }
+}
+
+/// What a build has said. The engine passes its two streams on in no fixed order, so what came on the error stream is
+/// kept apart: the reason would be lost behind a long output.
+#[derive(Default)]
+struct Said {
+    output: Vec<String>,
+    errors: Vec<String>,
+}
+
+impl Said {
+    fn add(&mut self, text: &str) {
+        // The builder shows what came on the error stream in red.
+        let lines = if text.contains("\u{1b}[91m") { &mut self.errors } else { &mut self.output };
+        lines.extend(plain_lines(text));
+        lines.drain(..lines.len().saturating_sub(LINES_TOLD));
+    }
+
+    fn last_lines(&self, why: &str) -> String {
+        let errors = &self.errors[self.errors.len().saturating_sub(LINES_TOLD / 2)..];
+        let mut lines = self.output.clone();
+        lines.extend_from_slice(errors);
+        let last = self.output.last();
+        if last.is_none_or(|last| !why.contains(last.as_str())) {
+            lines.extend(plain_lines(why));
+        }
+        lines.drain(..lines.len().saturating_sub(LINES_TOLD));
+        lines.join("\n")
     }
 }
 
@@ -277,6 +297,8 @@ fn archive(files: &[FileEntry]) -> io::Result<Vec<u8>> {
     let mut builder = tar::Builder::new(Vec::new());
     for file in files {
         let mut header = tar::Header::new_gnu();
+        header.set_uid(0);
+        header.set_gid(0);
         header.set_mode(file.mode);
         header.set_mtime(now.as_secs());
         match &file.node {

@@ -163,6 +163,8 @@ impl Program {
         for (name, path) in &self.files {
             let bytes = fs::read(path)?;
             let mut header = tar::Header::new_gnu();
+            header.set_uid(0);
+            header.set_gid(0);
             header.set_size(bytes.len() as u64);
             header.set_mode(0o755);
             builder.append_data(&mut header, name, bytes.as_slice())?;
