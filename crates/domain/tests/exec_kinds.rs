@@ -137,6 +137,7 @@ fn installs() {
             "npm ls install",
             "npx jest",
             "yarn build",
+            "yarn -",
             "cargo build",
             "cargo test",
             "cargo install --help",
