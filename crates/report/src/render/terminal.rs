@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, TableComponent, presets};
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, TableComponent, presets,
+};
 
 use crate::context::{GroupContext, Lane, LookStory, StoryContext, Table, TurnStory, tables};
 
@@ -54,6 +56,9 @@ fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// Characters of a name in front of a row that are kept together.
+const NAME_MAX: usize = 20;
+
 pub(super) fn write_table(text: &mut String, table: &Table, width: Option<u16>) {
     let _ = writeln!(text, "\n{}", plain(&table.title));
     let mut shown = comfy_table::Table::new();
@@ -66,6 +71,13 @@ pub(super) fn write_table(text: &mut String, table: &Table, width: Option<u16>) 
     shown.set_header(table.head.iter().enumerate().map(cell));
     for row in &table.rows {
         shown.add_row(row.iter().enumerate().map(cell));
+    }
+    // Figures are found by the name in front of them, so a short one is never broken.
+    let longest = table.rows.iter().filter_map(|row| row.first()).map(|name| name.chars().count());
+    if longest.max().is_some_and(|longest| longest <= NAME_MAX)
+        && let Some(names) = shown.column_mut(0)
+    {
+        names.set_constraint(ColumnConstraint::ContentWidth);
     }
     let _ = writeln!(text, "{shown}");
     for note in &table.notes {

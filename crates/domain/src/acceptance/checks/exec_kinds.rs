@@ -454,7 +454,8 @@ impl Act {
         // `find` looks below its first words for what its filters name, which is what it acts on.
         if program == "find" {
             let is_filter = |word: &&str| {
-                word.contains(['*', '?']) || word.contains('.') && !word.trim_matches('.').is_empty()
+                word.contains(['*', '?'])
+                    || word.contains('.') && !word.trim_matches('.').is_empty()
             };
             let filtered: Vec<&str> = given.iter().copied().skip(1).filter(is_filter).collect();
             return if filtered.is_empty() { given } else { filtered };
