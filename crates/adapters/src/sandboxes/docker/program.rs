@@ -64,7 +64,7 @@ impl Program {
         let mut hasher = blake3::Hasher::new();
         for (name, path) in &files {
             hasher.update(name.as_bytes());
-            hasher.update(&fs::read(path)?);
+            hasher.update_reader(fs::File::open(path)?)?;
         }
         let digest = hasher.finalize().to_hex()[..16].to_owned();
         Ok(Self { files, digest })
