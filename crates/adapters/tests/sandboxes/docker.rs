@@ -10,7 +10,7 @@ use engine::ports::sandbox::{
     SandboxFault, Sandboxes,
 };
 
-use super::stage::{self, command, docker, file, limits, run, sh, spec};
+use super::stage::{self, command, docker, file, limits, node, run, sh, spec};
 
 /// A base whose Dockerfile ends with more lines.
 fn spec_with(setup: &str, more: &str) -> BaseSpec {
@@ -399,12 +399,21 @@ async fn many_files_travel_both_ways() {
     let files: Vec<FileEntry> = (0..2000)
         .map(|number| file(&format!("many/{}/{number}", number % 50), &"y".repeat(4096), 0o644))
         .collect();
+    // Much at once goes another way than little: the same is to come of it.
+    let mut files = files;
+    files.push(node("many", FileNode::Directory, 0o750));
+    files.push(node("gone", FileNode::Absent, 0));
+    files.push(node("link", FileNode::Link("many/7/7".to_owned()), 0o777));
+    sh(&*sandbox, "mkdir -p gone/below many && chmod 700 /app").await;
     sandbox.put("/app", &files).await.unwrap();
     assert_eq!(sh(&*sandbox, "find many -type f | wc -l").await, "2000\n");
+    let told = sh(&*sandbox, "stat -c '%a %u' /app many many/7 many/7/7; ls; head -c 1 link").await;
+    assert_eq!(told, "700 0\n750 0\n755 0\n644 0\nlink\nmany\ny");
     let back = sandbox.get("/app/many").await.unwrap().unwrap();
     let count = back.iter().filter(|entry| matches!(entry.node, FileNode::File(_))).count();
     assert_eq!(count, 2000);
     sandbox.freeze().await.unwrap();
     let capture = sandbox.capture(Turn(1)).await.unwrap();
-    assert_eq!(capture.manifest.entries.len(), 2000 + 50 + 1);
+    // The files, their folders, `many`, the link, and /app whose mode was changed.
+    assert_eq!(capture.manifest.entries.len(), 2000 + 50 + 3);
 }
