@@ -399,7 +399,6 @@ async fn many_files_travel_both_ways() {
     let files: Vec<FileEntry> = (0..2000)
         .map(|number| file(&format!("many/{}/{number}", number % 50), &"y".repeat(4096), 0o644))
         .collect();
-    // Much at once goes another way than little: the same is to come of it.
     let mut files = files;
     files.push(node("many", FileNode::Directory, 0o750));
     files.push(node("gone", FileNode::Absent, 0));

@@ -3,14 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use bollard::{
-    body_full,
     container::LogOutput,
     errors::Error,
     models::{ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig},
     query_parameters::{
         AttachContainerOptionsBuilder, CreateContainerOptions, InspectContainerOptions,
-        KillContainerOptions, StartContainerOptions, UploadToContainerOptionsBuilder,
-        WaitContainerOptions,
+        KillContainerOptions, StartContainerOptions, WaitContainerOptions,
     },
 };
 use engine::ports::sandbox::{Limits, Network, Recording, SandboxFault};
@@ -186,19 +184,6 @@ impl Container {
             Ok(Some(Err(error))) => Err(fault("wait for a container", &error)),
             Err(_) => Err(SandboxFault::TimedOut("a killed container does not end".into())),
         }
-    }
-
-    /// Unpacks an archive below a directory that is there, by the engine: for much at once, which it takes quicker than
-    /// an attached stream.
-    pub(super) async fn upload(
-        &self,
-        directory: &str,
-        archive: Vec<u8>,
-    ) -> Result<(), SandboxFault> {
-        let options = UploadToContainerOptionsBuilder::default().path(directory).build();
-        let body = body_full(archive.into());
-        let uploaded = self.engine.docker.upload_to_container(&self.id, Some(options), body).await;
-        uploaded.map_err(|error| fault("place files in a container", &error))
     }
 
     /// Paths that differ from the image, as the engine tells them.

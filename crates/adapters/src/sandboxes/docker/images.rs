@@ -292,7 +292,7 @@ async fn add_files(
 }
 
 /// A tar of files as root owns them.
-pub(super) fn archive(files: &[FileEntry]) -> io::Result<Vec<u8>> {
+fn archive(files: &[FileEntry]) -> io::Result<Vec<u8>> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let mut builder = tar::Builder::new(Vec::new());
     for file in files {

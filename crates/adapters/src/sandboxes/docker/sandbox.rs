@@ -1,9 +1,6 @@
 //! One sandbox in a container: [`DockerSandbox`] is the port's verbs over a link and the pristine base.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::{
     evidence::{FileKind, Manifest},
@@ -19,12 +16,8 @@ use super::{
     changes::{Base, Found},
     container::{Container, SandboxLabels},
     host::Maker,
-    images,
     link::{Cargo, Launch},
 };
-
-/// Bytes from which on files are placed by the engine.
-const UPLOADED_FROM: usize = 1 << 20;
 
 /// A sandbox made of a container.
 pub(super) struct DockerSandbox {
@@ -152,35 +145,6 @@ impl DockerSandbox {
         Ok(Box::new(Self::new(maker, base, made, limits, self.labels.clone())))
     }
 
-    /// Directories above the files that are neither among them nor there yet, those above first.
-    async fn missing_parents(
-        &self,
-        directory: &str,
-        files: &[FileEntry],
-    ) -> Result<Vec<FileEntry>, SandboxFault> {
-        let mut parents = BTreeSet::new();
-        for file in files {
-            let mut path = file.path.as_str();
-            while let Some((parent, _)) = path.rsplit_once('/') {
-                parents.insert(parent.to_owned());
-                path = parent;
-            }
-        }
-        for file in files.iter().filter(|file| file.node == FileNode::Directory) {
-            parents.remove(&file.path);
-        }
-        let parents: Vec<String> = parents.into_iter().collect();
-        let absolute: Vec<String> = parents
-            .iter()
-            .map(|parent| format!("{}/{parent}", directory.trim_end_matches('/')))
-            .collect();
-        let looked = self.container.link.look(&absolute).await?;
-        let missing = parents.into_iter().zip(looked).filter(|(_, looked)| looked.is_none());
-        let made =
-            missing.map(|(path, _)| FileEntry { path, node: FileNode::Directory, mode: 0o755 });
-        Ok(made.collect())
-    }
-
     /// What was kept of a container that had to go.
     fn kept(&self) -> Option<Arc<Cargo>> {
         self.progress().kept.clone()
@@ -269,14 +233,6 @@ fn is_buried(manifest: &Manifest, path: &str) -> bool {
         }
     }
     false
-}
-
-fn bytes_of(files: &[FileEntry]) -> usize {
-    let size = |file: &FileEntry| match &file.node {
-        FileNode::File(bytes) => bytes.len(),
-        FileNode::Directory | FileNode::Link(_) | FileNode::Absent => 0,
-    };
-    files.iter().map(size).sum()
 }
 
 fn is_below(path: &str, above: &str) -> bool {
@@ -377,22 +333,7 @@ impl Sandbox for DockerSandbox {
 
     async fn put(&self, directory: &str, files: &[FileEntry]) -> Result<(), SandboxFault> {
         self.progress().found = None;
-        let link = &self.container.link;
-        // The engine sees the container's own mounts, and none that a program made.
-        let is_made_up = ["/dev", "/proc", "/sys"].iter().any(|above| is_below(directory, above));
-        if bytes_of(files) < UPLOADED_FROM || is_made_up {
-            return link.put(directory, files).await;
-        }
-        let is_absent = |file: &&FileEntry| file.node == FileNode::Absent;
-        let absent: Vec<FileEntry> = files.iter().filter(is_absent).cloned().collect();
-        link.put(directory, &absent).await?;
-        let mut placed = self.missing_parents(directory, files).await?;
-        placed.extend(files.iter().filter(|file| !is_absent(file)).cloned());
-        let packed = tokio::task::spawn_blocking(move || images::archive(&placed)).await;
-        let archive = packed
-            .map_err(|error| SandboxFault::Lost(error.to_string()))?
-            .map_err(|error| SandboxFault::Lost(error.to_string()))?;
-        self.container.upload(directory, archive).await
+        self.container.link.put(directory, files).await
     }
 
     async fn get(&self, path: &str) -> Result<Option<Vec<FileEntry>>, SandboxFault> {
