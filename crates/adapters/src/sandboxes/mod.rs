@@ -2,5 +2,6 @@
 
 pub mod docker;
 pub mod local;
+mod making;
 pub mod simulated;
 mod supervision;

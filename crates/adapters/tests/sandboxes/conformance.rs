@@ -313,6 +313,25 @@ pub async fn bases_are_made_once(subject: &Subject<'_>) {
     assert_eq!(text(&*sandbox, "/app/kept").await.as_deref(), Some("old\n"));
 }
 
+/// Hands the list of all properties to a macro that makes tests of it.
+macro_rules! every_property {
+    ($conforms:ident) => {
+        $conforms! {
+            commands_end
+            files_travel
+            base_is_pristine
+            manifest_is_the_difference
+            programs_are_reported
+            stillness_is_needed
+            forks_are_isolated
+            restore_takes_paths
+            the_end_is_final
+            started_commands_end
+            bases_are_made_once
+        }
+    };
+}
+
 mod local {
     use super::*;
 
@@ -342,19 +361,7 @@ mod local {
         )*};
     }
 
-    conforms! {
-        commands_end
-        files_travel
-        base_is_pristine
-        manifest_is_the_difference
-        programs_are_reported
-        stillness_is_needed
-        forks_are_isolated
-        restore_takes_paths
-        the_end_is_final
-        started_commands_end
-        bases_are_made_once
-    }
+    every_property!(conforms);
 
     #[tokio::test]
     async fn a_failed_setup_says_why() {
@@ -378,19 +385,7 @@ mod docker {
         )*};
     }
 
-    conforms! {
-        commands_end
-        files_travel
-        base_is_pristine
-        manifest_is_the_difference
-        programs_are_reported
-        stillness_is_needed
-        forks_are_isolated
-        restore_takes_paths
-        the_end_is_final
-        started_commands_end
-        bases_are_made_once
-    }
+    every_property!(conforms);
 
     #[tokio::test]
     async fn a_failed_setup_says_why() {
@@ -446,17 +441,5 @@ mod simulated {
         )*};
     }
 
-    conforms! {
-        commands_end
-        files_travel
-        base_is_pristine
-        manifest_is_the_difference
-        programs_are_reported
-        stillness_is_needed
-        forks_are_isolated
-        restore_takes_paths
-        the_end_is_final
-        started_commands_end
-        bases_are_made_once
-    }
+    every_property!(conforms);
 }

@@ -174,8 +174,18 @@ async fn an_images_own_init_stays_the_first_process() {
     assert!(first.starts_with("sleep infinity") || first.starts_with("sh -c"), "{first}");
     let seen = lines(&programs(&*sandbox).await);
     assert!(seen.iter().any(|line| line.starts_with("sleep 0.1")), "services are logged: {seen:?}");
+    sh(&*sandbox, "echo late > /app/late").await;
     sandbox.end().await.unwrap();
     assert_eq!(text_of(&*sandbox, "/run/own/state").await.as_deref(), Some("up\n"));
+    // What came between the last capture and the end is not lost with the container.
+    let last = sandbox.capture(Turn(2)).await.unwrap();
+    assert!(last.manifest.entries.contains_key("/app/late"));
+    let late: Vec<_> =
+        last.processes.iter().filter(|one| one.argv.join(" ").contains("late")).collect();
+    assert!(!late.is_empty() && late.iter().all(|one| one.turn == Turn(2)), "{:?}", last.processes);
+    assert!(!last.overflow);
+    let restored = sandbox.restore(&["/app".to_owned()], &limits()).await.unwrap();
+    assert_eq!(text_of(&*restored, "/app/late").await.as_deref(), Some("late\n"));
 }
 
 async fn text_of(sandbox: &dyn Sandbox, path: &str) -> Option<String> {
@@ -199,6 +209,8 @@ async fn limits_of_a_container_are_the_agents() {
     let hungry = "x = []\nwhile True: x.append(bytearray(1 << 20))";
     let finished = run(&*sandbox, &["python3", "-c", hungry]).await;
     assert_eq!(finished.ended, Ended::OutOfMemory, "{finished:?}");
+    let by_itself = run(&*sandbox, &["sh", "-c", "kill -9 $$"]).await;
+    assert_eq!(by_itself.ended, Ended::Signalled(9), "an earlier kill explains no later one");
     let many = "for i in $(seq 100); do sleep 1 & done; wait";
     let finished = run(&*sandbox, &["sh", "-c", many]).await;
     assert_ne!(finished.ended, Ended::Exited(0));

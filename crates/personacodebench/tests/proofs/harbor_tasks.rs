@@ -18,12 +18,12 @@ fn tasks(bench: &Bench) {
         write(
             "task.toml",
             "[agent]\ntimout_sec = 9\n[environment]\nnetwork_mode = \"no-network\"\n\
-             [environment.healthcheck]\ncommand = \"[[ -d /work ]]\"\n\
+             [environment.healthcheck]\ncommand = \"[[ -d /desk ]]\"\n\
              [solution]\nenv = { TOKEN = \"${TOKEN}\" }\n\
              [verifier]\nenv = { TOKEN = \"${TOKEN}\", WORD = \"${WORD:-hi}\" }\n",
         );
         write("instruction.md", "<!-- a canary: hold it back -->\nWrite hi.txt.\n");
-        write("environment/Dockerfile", "FROM debian\nWORKDIR /work\n");
+        write("environment/Dockerfile", "FROM debian\nWORKDIR /desk\n");
         write(
             "solution/solve.sh",
             "#!/bin/sh\n[ -n \"$TOKEN\" ] && printf %s \"$TOKEN\" | wc -c > hi.txt\n",
@@ -90,7 +90,7 @@ fn tasks_of_others_run_as_they_are_and_keep_no_secret() {
     let shown = oracle.to_str().expect("a plain path");
     bench.expect(0, &["replay", shown]);
     let story = bench.expect(0, &["show", shown, "greet"]).stdout;
-    assert!(story.contains("/work/hi.txt") && !story.contains("canary"), "{story}");
+    assert!(story.contains("/desk/hi.txt") && !story.contains("canary"), "{story}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_check_says_how_each_task_will_be_read() {
     tasks(&bench);
     let text = bench.expect(0, &["task", "check", "tasks"]).stdout;
     for expect in [
-        "workdir      /work, by environment/Dockerfile",
+        "workdir      /desk, by environment/Dockerfile",
         "runs on      local, docker",
         "environment.network_mode = \"no-network\"",
         "ignored      tasks/greet/task.toml:2: unknown key `timout_sec`",

@@ -26,6 +26,7 @@ use super::{
     remover::Remover,
     sandbox::DockerSandbox,
 };
+use crate::sandboxes::making::Making;
 
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -43,7 +44,7 @@ struct Shared {
     capabilities: OnceCell<Result<Capabilities, SandboxFault>>,
     bases: Mutex<HashMap<String, Arc<Base>>>,
     /// Bases being made, so that equal ones are made once.
-    making: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    making: Making,
 }
 
 /// What it takes to make a container.
@@ -68,7 +69,7 @@ impl DockerSandboxes {
             maker: OnceCell::new(),
             capabilities: OnceCell::new(),
             bases: Mutex::default(),
-            making: Mutex::default(),
+            making: Making::default(),
         };
         Self { shared: Arc::new(shared), labels: Arc::default() }
     }
@@ -314,11 +315,7 @@ impl Sandboxes for DockerSandboxes {
 
     async fn materialise(&self, spec: &BaseSpec) -> Result<MadeBase, SandboxFault> {
         let digest = spec.digest.as_str().to_owned();
-        let gate = {
-            let mut making = self.shared.making.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(making.entry(digest.clone()).or_default())
-        };
-        let _turn = gate.lock().await;
+        let _turn = self.shared.making.turn(&digest).await;
         let base = match self.made(&digest) {
             Some(base) => base,
             None => {

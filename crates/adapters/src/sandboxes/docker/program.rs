@@ -159,15 +159,20 @@ impl Program {
     }
 
     fn archive(&self) -> io::Result<Vec<u8>> {
-        let mut builder = tar::Builder::new(Vec::new());
-        for (name, path) in &self.files {
-            let bytes = fs::read(path)?;
+        let mut sizes = Vec::new();
+        for (_, path) in &self.files {
+            sizes.push(fs::metadata(path)?.len());
+        }
+        // It is as big as the program: made room for once, and read straight into it.
+        let all = sizes.iter().sum::<u64>() as usize + (self.files.len() + 1) * 2048;
+        let mut builder = tar::Builder::new(Vec::with_capacity(all));
+        for ((name, path), size) in self.files.iter().zip(sizes) {
             let mut header = tar::Header::new_gnu();
             header.set_uid(0);
             header.set_gid(0);
-            header.set_size(bytes.len() as u64);
+            header.set_size(size);
             header.set_mode(0o755);
-            builder.append_data(&mut header, name, bytes.as_slice())?;
+            builder.append_data(&mut header, name, fs::File::open(path)?)?;
         }
         builder.into_inner()
     }

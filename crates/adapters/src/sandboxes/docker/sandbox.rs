@@ -1,6 +1,9 @@
 //! One sandbox in a container: [`DockerSandbox`] is the port's verbs over a link and the pristine base.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use domain::{
     evidence::{FileKind, Manifest},
@@ -16,7 +19,7 @@ use super::{
     changes::{Base, Found},
     container::{Container, SandboxLabels},
     host::Maker,
-    link::{Cargo, Launch},
+    link::{Cargo, Launch, Taken},
 };
 
 /// A sandbox made of a container.
@@ -24,6 +27,7 @@ pub(super) struct DockerSandbox {
     maker: Arc<Maker>,
     base: Arc<Base>,
     container: Arc<Container>,
+    meter: Arc<Meter>,
     limits: Limits,
     labels: Arc<SandboxLabels>,
     progress: Mutex<Progress>,
@@ -37,8 +41,8 @@ struct Progress {
     breaches: Breaches,
     /// What differs from the base, while nothing can change it.
     found: Option<Found>,
-    /// What was changed in a container that had to go to be dead.
-    kept: Option<Arc<Cargo>>,
+    /// What a container held that had to go to be dead.
+    kept: Option<Arc<Kept>>,
     cpu_ms: u64,
 }
 
@@ -50,11 +54,26 @@ enum State {
     Ended,
 }
 
+/// What is left of a container that is gone.
+#[derive(Debug)]
+struct Kept {
+    cargo: Cargo,
+    /// The process log since the last capture, until the next one takes it.
+    taken: Mutex<Taken>,
+}
+
 /// How often the kernel refused or killed for a limit since the container began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Breaches {
     memory: u64,
     processes: u64,
+}
+
+/// Reads what the kernel counts of a container.
+struct Meter {
+    container: Arc<Container>,
+    /// Kills for memory that an end of a command has been told with.
+    kills_told: AtomicU64,
 }
 
 impl DockerSandbox {
@@ -66,10 +85,13 @@ impl DockerSandbox {
         limits: &Limits,
         labels: Arc<SandboxLabels>,
     ) -> Self {
+        let container = Arc::new(container);
+        let meter = Meter { container: container.clone(), kills_told: AtomicU64::new(0) };
         Self {
             maker,
             base,
-            container: Arc::new(container),
+            container,
+            meter: Arc::new(meter),
             limits: limits.clone(),
             labels,
             progress: Mutex::default(),
@@ -137,7 +159,7 @@ impl DockerSandbox {
         let made = making.await?;
         let (absent, present) = moved(&manifest, paths);
         let cargo = match self.kept() {
-            Some(kept) => kept.only(&present),
+            Some(kept) => kept.cargo.only(&present),
             None => self.container.link.carry(&present).await?,
         };
         made.link.unload(&absent, &cargo).await?;
@@ -146,10 +168,59 @@ impl DockerSandbox {
     }
 
     /// What was kept of a container that had to go.
-    fn kept(&self) -> Option<Arc<Cargo>> {
+    fn kept(&self) -> Option<Arc<Kept>> {
         self.progress().kept.clone()
     }
 
+    /// Takes out what was changed, then ends the container: only without it is the tree dead.
+    async fn end_with_container(&self) -> Result<(), SandboxFault> {
+        let link = &self.container.link;
+        link.stop().await?;
+        self.progress().state = State::Frozen;
+        // The turn is known when it is captured.
+        let taken = Mutex::new(link.taken(Turn(0)).await?);
+        let found = self.found().await?;
+        let (_, present) = moved(&found.manifest, &["/".to_owned()]);
+        let cargo = link.carry(&present).await?;
+        self.container.kill().await?;
+        let mut progress = self.progress();
+        progress.kept = Some(Arc::new(Kept { cargo, taken }));
+        progress.found = Some(found);
+        Ok(())
+    }
+
+    /// The capture of a container that is gone.
+    async fn capture_kept(&self, kept: &Kept, turn: Turn) -> Result<Capture, SandboxFault> {
+        let found = self.found().await?;
+        let mut taken = kept.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = std::mem::take(&mut *taken);
+        for program in &mut taken.processes {
+            program.turn = turn;
+        }
+        Ok(Capture {
+            manifest: found.manifest,
+            processes: taken.processes,
+            ended: taken.ended,
+            overflow: taken.is_overflown,
+            cpu_ms: Some(self.progress().cpu_ms),
+            disk_bytes: found.bytes,
+            ..Capture::default()
+        })
+    }
+
+    /// A fault of the link with what the engine says of the container.
+    async fn explain(&self, fault: SandboxFault) -> SandboxFault {
+        match fault {
+            SandboxFault::Lost(text) => match self.container.why_lost().await {
+                Some(why) => SandboxFault::Lost(format!("{text}; {why}")),
+                None => SandboxFault::Lost(text),
+            },
+            other => other,
+        }
+    }
+}
+
+impl Meter {
     async fn breaches(&self) -> Breaches {
         let memory = [
             ("/sys/fs/cgroup/memory.events", "oom_kill"),
@@ -188,18 +259,12 @@ impl DockerSandbox {
         if ended != Ended::Signalled(libc::SIGKILL) {
             return ended;
         }
-        let before = self.progress().breaches.memory;
-        if self.breaches().await.memory > before { Ended::OutOfMemory } else { ended }
-    }
-
-    /// A fault of the link with what the engine says of the container.
-    async fn explain(&self, fault: SandboxFault) -> SandboxFault {
-        match fault {
-            SandboxFault::Lost(text) => match self.container.why_lost().await {
-                Some(why) => SandboxFault::Lost(format!("{text}; {why}")),
-                None => SandboxFault::Lost(text),
-            },
-            other => other,
+        let kills = self.breaches().await.memory;
+        // Each kill explains one end: a later one may have another cause.
+        if kills > self.kills_told.fetch_max(kills, Ordering::Relaxed) {
+            Ended::OutOfMemory
+        } else {
+            ended
         }
     }
 }
@@ -284,12 +349,13 @@ impl Sandbox for DockerSandbox {
 
     async fn exec(&self, command: &CommandSpec) -> Result<Finished, SandboxFault> {
         self.expect_running()?;
+        self.progress().found = None;
         let launch = self.launch(command);
         let link = &self.container.link;
         let run = link.exec(&launch, command.stdin.clone(), command.timeout, command.output_max);
         match run.await {
             Ok(mut finished) => {
-                finished.ended = self.explained(finished.ended).await;
+                finished.ended = self.meter.explained(finished.ended).await;
                 Ok(finished)
             }
             Err(fault) => Err(self.explain(fault).await),
@@ -298,27 +364,18 @@ impl Sandbox for DockerSandbox {
 
     async fn start(&self, command: &CommandSpec) -> Result<Started, SandboxFault> {
         self.expect_running()?;
+        self.progress().found = None;
         let mut started = match self.container.link.start(&self.launch(command)).await {
             Ok(started) => started,
             Err(fault) => return Err(self.explain(fault).await),
         };
         let (sender, receiver) = oneshot::channel();
         let ended = std::mem::replace(&mut started.ended, receiver);
-        let before = self.progress().breaches.memory;
-        let reader = Self {
-            maker: self.maker.clone(),
-            base: self.base.clone(),
-            container: self.container.clone(),
-            limits: self.limits.clone(),
-            labels: self.labels.clone(),
-            progress: Mutex::default(),
-            order: tokio::sync::Mutex::default(),
-        };
-        reader.progress().breaches.memory = before;
+        let meter = self.meter.clone();
         tokio::spawn(async move {
             // Without an end the sender is dropped, which says that the sandbox is lost.
             if let Ok(ended) = ended.await {
-                let _ = sender.send(reader.explained(ended).await);
+                let _ = sender.send(meter.explained(ended).await);
             }
         });
         Ok(started)
@@ -342,7 +399,7 @@ impl Sandbox for DockerSandbox {
             Some(kept) => {
                 let manifest = self.found().await?.manifest;
                 let before = self.base.reader.link.read(path).await?;
-                Ok(laid_over(path, before, &manifest, &kept))
+                Ok(laid_over(path, before, &manifest, &kept.cargo))
             }
         }
     }
@@ -401,27 +458,15 @@ impl Sandbox for DockerSandbox {
     async fn capture(&self, turn: Turn) -> Result<Capture, SandboxFault> {
         let _turn = self.order.lock().await;
         self.expect_still("capture")?;
-        if self.kept().is_some() {
-            let found = self.found().await?;
-            let cpu_ms = Some(self.progress().cpu_ms);
-            let taken = self.container.link.taken(turn).await?;
-            let (manifest, disk_bytes) = (found.manifest, found.bytes);
-            let (processes, ended) = (taken.processes, taken.ended);
-            return Ok(Capture {
-                manifest,
-                processes,
-                ended,
-                cpu_ms,
-                disk_bytes,
-                ..Capture::default()
-            });
+        if let Some(kept) = self.kept() {
+            return self.capture_kept(&kept, turn).await;
         }
         let link = &self.container.link;
         let is_alive = self.state() == State::Frozen;
         let count = if is_alive { Some(link.count().await?) } else { None };
         let taken = link.taken(turn).await?;
         let found = self.found().await?;
-        let breaches = self.breaches().await;
+        let breaches = self.meter.breaches().await;
         let mut progress = self.progress();
         if let Some(count) = count {
             progress.cpu_ms = count.cpu_ms;
@@ -467,22 +512,17 @@ impl Sandbox for DockerSandbox {
         if self.state() == State::Ended {
             return Ok(());
         }
-        let link = &self.container.link;
-        let count = link.count().await.ok();
-        if self.base.root.entrypoint.is_none() {
-            link.kill_all().await?;
-        } else {
-            // The image's own init may end with what it waits for, or start it again: only without its container is
-            // the tree dead, and what was changed is taken out first.
-            link.stop().await?;
-            self.progress().state = State::Frozen;
-            let found = self.found().await?;
-            let (_, present) = moved(&found.manifest, &["/".to_owned()]);
-            let cargo = link.carry(&present).await?;
+        let count = self.container.link.count().await.ok();
+        let ended = match &self.base.root.entrypoint {
+            None => self.container.link.kill_all().await,
+            // The image's own init may end with what it waits for, or start it again.
+            Some(_) => self.end_with_container().await,
+        };
+        if let Err(fault) = ended {
+            // What it held is lost, but nothing of it may go on.
+            let explained = self.explain(fault).await;
             self.container.kill().await?;
-            let mut progress = self.progress();
-            progress.kept = Some(Arc::new(cargo));
-            progress.found = Some(found);
+            return Err(explained);
         }
         let mut progress = self.progress();
         progress.state = State::Ended;

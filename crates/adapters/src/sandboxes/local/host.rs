@@ -1,10 +1,10 @@
 //! Making sandboxes on this host: [`LocalSandboxes`] is the port, [`Maker`] what every sandbox needs to make others.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
@@ -15,7 +15,7 @@ use engine::ports::sandbox::{
 };
 use tokio::{sync::OnceCell, task::spawn_blocking};
 
-use crate::process::Variables;
+use crate::{process::Variables, sandboxes::making::Making};
 
 use super::{
     cgroups::{Cgroup, Hierarchy},
@@ -41,7 +41,7 @@ pub struct LocalSandboxes {
     maker: Arc<Maker>,
     capabilities: OnceCell<Result<Capabilities, SandboxFault>>,
     /// Bases being made, so that equal ones are made once.
-    making: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    making: Making,
     variables: Variables,
 }
 
@@ -66,7 +66,7 @@ impl LocalSandboxes {
             hierarchy: Hierarchy::find(),
             is_root: nix::unistd::geteuid().is_root(),
         };
-        let (maker, making) = (Arc::new(maker), Mutex::default());
+        let (maker, making) = (Arc::new(maker), Making::default());
         let variables = Variables::new();
         Ok(Self { maker, capabilities: OnceCell::new(), making, variables })
     }
@@ -240,11 +240,7 @@ impl Sandboxes for LocalSandboxes {
 
     async fn materialise(&self, spec: &BaseSpec) -> Result<Base, SandboxFault> {
         let digest = spec.digest.as_str().to_owned();
-        let gate = {
-            let mut making = self.making.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            Arc::clone(making.entry(digest.clone()).or_default())
-        };
-        let _turn = gate.lock().await;
+        let _turn = self.making.turn(&digest).await;
         if self.open_base(&digest).is_none() {
             self.make(spec).await?;
         }

@@ -23,7 +23,8 @@ const NUMERALS: [&str; 13] = [
     "third", "final",
 ];
 
-/// Words that stand for others which are still to be written.
+/// Words that stand for others which are still to be written; one is spelled apart, since the house rules forbid it in
+/// code of our own.
 const PLACEHOLDERS: [&str; 5] = ["TODO", concat!("FIX", "ME"), "TBD", "XXX", "Lorem ipsum"];
 
 /// The utterances of a persona by their keys.
