@@ -2,23 +2,18 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use adapters::{
-    catalog::{AgentKind, AgentMake},
-    checks::SandboxChecks,
-    clock::RealClock,
-    executors::LocalExecutor,
-    users::TemplateUser,
+    checks::SandboxChecks, clock::RealClock, executors::LocalExecutor, users::TemplateUser,
 };
 use domain::{
     evidence::ChannelSet,
     ids::{Attempt, Hash, PairId, Repeat},
-    plan::{AttemptState, Configuration, Plan, UserKind, Work, WorkKind, remaining},
-    release::{CounterexampleKind, Pair, Script, Task, WorkdirSource},
+    plan::{AttemptState, UserKind, Work, WorkKind, remaining},
+    release::{Pair, Task, WorkdirSource},
     result::up_to_seal,
     session::{Answer, Entry, Event, Scenario},
 };
@@ -39,13 +34,14 @@ use engine::{
 use report::live::Live;
 use store::{
     reader::{AttemptFound, RunReader},
-    release_files::{LoadedRelease, StepFiles, TaskFiles, TreeFile, read_script},
+    release_files::{LoadedRelease, StepFiles, TaskFiles, TreeFile},
     run::AttemptHead,
     utc,
     writer::RunWriter,
 };
 
 use crate::{
+    agents::Agents,
     attempts::{Attempts, read_failure, refusal},
     failure::Failure,
     host::Host,
@@ -373,164 +369,6 @@ pub fn entries(files: &[TreeFile]) -> Vec<FileEntry> {
         .collect()
 }
 
-/// The agents of one run: what a configuration names, made for each pair.
-pub struct Agents {
-    kind: AgentKind,
-    oracles: BTreeMap<PairId, Script>,
-    solutions: BTreeMap<PairId, adapters::agents::Solution>,
-    /// Of pairs whose task has steps.
-    step_solutions: BTreeMap<PairId, Vec<adapters::agents::Solution>>,
-    counterexamples: BTreeMap<PairId, Script>,
-    own: Option<(Script, Option<PairId>)>,
-}
-
-impl Agents {
-    /// Reads what the configuration's agent needs.
-    ///
-    /// # Errors
-    /// No such agent, its script has problems, or a variable of the host that a solution wants is not set.
-    pub fn new(configuration: &Configuration, release: &LoadedRelease) -> Result<Self, Failure> {
-        let kind = AgentKind::parse(&configuration.agent);
-        refuse_unused(configuration)?;
-        let own = match &kind {
-            AgentKind::Script(path) => Some((script(path)?, pair_of(path, release))),
-            AgentKind::Oracle
-            | AgentKind::Eager
-            | AgentKind::Nop
-            | AgentKind::Counterexample(..) => None,
-        };
-        let mut oracles = BTreeMap::new();
-        let mut solutions = BTreeMap::new();
-        let mut step_solutions = BTreeMap::new();
-        let mut counterexamples = BTreeMap::new();
-        for (id, pair) in &release.release.pairs {
-            let Some(task) = release.release.tasks.get(&pair.task) else { continue };
-            if let Some(oracle) = release.pairs.get(id).and_then(|files| files.oracle.clone()) {
-                oracles.insert(id.clone(), oracle);
-            }
-            if let AgentKind::Counterexample(kind, nth) = &kind {
-                counterexamples
-                    .extend(counterexample(pair, *kind, *nth).map(|script| (id.clone(), script)));
-            }
-            let files = release.tasks.get(&task.id).map_or_else(Vec::new, |f| entries(&f.solution));
-            let env = options::resolve(&task.solution_env)?;
-            let solution = adapters::agents::Solution { files, env };
-            if !task.steps.is_empty() {
-                let steps = release.tasks.get(&task.id).map_or(&[][..], |files| &files.steps);
-                step_solutions.insert(id.clone(), solutions_of_steps(&solution, steps));
-            }
-            solutions.insert(id.clone(), solution);
-        }
-        Ok(Self { kind, oracles, solutions, step_solutions, counterexamples, own })
-    }
-
-    /// Channels that the driver gives, the same for every pair.
-    pub fn channels(&self) -> ChannelSet {
-        let first = self.solutions.keys().find_map(|pair| self.agent(pair).ok());
-        first.map_or_else(ChannelSet::new, |agent| agent.identify().channels)
-    }
-
-    /// Refuses a plan with pairs that this agent cannot be made for.
-    ///
-    /// # Errors
-    /// Which pairs, and what there is instead.
-    pub fn refuse_missing(&self, plan: &Plan) -> Result<(), Failure> {
-        let pairs: BTreeSet<&PairId> = plan.specs.iter().map(|spec| &spec.pair).collect();
-        let missing: Vec<String> = pairs
-            .iter()
-            .filter_map(|pair| self.agent(pair).err())
-            .take(MISSING_SHOWN_MAX)
-            .collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        Err(Failure::input(format!(
-            "--agent {}: {}; `pcb list agents` says what there is, and --pairs chooses those that have it",
-            plan.configuration.agent,
-            missing.join(", ")
-        )))
-    }
-
-    fn agent(&self, pair: &PairId) -> Result<Arc<dyn Agent>, String> {
-        let solution =
-            || self.solutions.get(pair).cloned().ok_or_else(|| format!("pair {pair} has no task"));
-        let make = match (&self.kind, &self.own) {
-            (AgentKind::Nop, _) => AgentMake::Nop,
-            (AgentKind::Eager, _) => AgentMake::Eager(solution()?),
-            (AgentKind::Oracle, _) if self.step_solutions.contains_key(pair) => {
-                AgentMake::OracleOfSteps(self.step_solutions[pair].clone())
-            }
-            (AgentKind::Oracle, _) => AgentMake::Oracle {
-                script: self
-                    .oracles
-                    .get(pair)
-                    .cloned()
-                    .ok_or_else(|| format!("pair {pair} has no oracle.toml"))?,
-                solution: solution()?,
-            },
-            (AgentKind::Counterexample(kind, nth), _) => {
-                let name = format!("{}-{nth}", kind.name());
-                let script = self.counterexamples.get(pair).cloned();
-                let script = script.ok_or_else(|| format!("pair {pair} has no {name}"))?;
-                AgentMake::Counterexample { name, script, solution: solution()? }
-            }
-            (AgentKind::Script(path), None) => {
-                return Err(format!("the script {} was not read", path.display()));
-            }
-            (AgentKind::Script(path), Some((script, of))) => {
-                let stem = path.file_stem().unwrap_or(path.as_os_str());
-                let (name, script) = (stem.to_string_lossy().into_owned(), script.clone());
-                if of.as_ref() == Some(pair) {
-                    AgentMake::Counterexample { name, script, solution: solution()? }
-                } else {
-                    AgentMake::Script { name, script }
-                }
-            }
-        };
-        Ok(Arc::new(make.agent()))
-    }
-}
-
-/// The solution of each step: its own files laid over the task's.
-fn solutions_of_steps(
-    whole: &adapters::agents::Solution,
-    steps: &[StepFiles],
-) -> Vec<adapters::agents::Solution> {
-    let of_step = |step: &StepFiles| {
-        let own = entries(&step.solution);
-        let mut solution = whole.clone();
-        solution.files.retain(|file| !own.iter().any(|over| over.path == file.path));
-        solution.files.extend(own);
-        solution
-    };
-    steps.iter().map(of_step).collect()
-}
-
-/// Pairs that a refusal names.
-const MISSING_SHOWN_MAX: usize = 5;
-
-/// The script that fails the nth requirement of a pair in this way.
-fn counterexample(pair: &Pair, kind: CounterexampleKind, nth: u32) -> Option<Script> {
-    let requirement = &pair.requirements.get(nth as usize - 1)?.id;
-    let mut all = pair.counterexamples.iter();
-    let found = all.find(|one| one.kind == kind && &one.requirement == requirement)?;
-    Some(found.script.clone())
-}
-
-/// Scripted agents have neither a model nor settings; a row must not claim what nobody used.
-fn refuse_unused(configuration: &Configuration) -> Result<(), Failure> {
-    let agent = &configuration.agent;
-    if let Some(model) = &configuration.model {
-        let message = format!("--agent {agent}:{model}: the agent {agent} takes no model");
-        return Err(Failure::input(message));
-    }
-    if let Some((key, value)) = configuration.settings.first() {
-        let message = format!("--set {key}={value}: the agent {agent} has no settings");
-        return Err(Failure::input(message));
-    }
-    Ok(())
-}
-
 /// An error with its sources.
 fn shown(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -540,30 +378,6 @@ fn shown(error: &dyn std::error::Error) -> String {
         source = inner.source();
     }
     text
-}
-
-fn script(path: &Path) -> Result<Script, Failure> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let names = AgentKind::NAMES.map(|(name, _)| name).join(", ");
-        Failure::input(format!(
-            "no agent `{shown}`: it is no built-in ({names}) and no script that can be read ({error})"
-        ))
-    })?;
-    read_script(&shown.to_string(), &text)
-        .map_err(|problems| Failure::input(crate::releases::shown(&problems)))
-}
-
-/// The pair that a script belongs to: oracle and saboteur scripts start from the task's solution. A script belongs to
-/// a pair if the release has the same file in that place, so that a resume decides as the run did.
-fn pair_of(path: &Path, release: &LoadedRelease) -> Option<PairId> {
-    let path = path.canonicalize().ok()?;
-    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
-    let at = parts.iter().rposition(|part| *part == "pairs")?;
-    let id = PairId::new(*parts.get(at + 1)?);
-    let own = release.tree.bytes(&parts[at..].join("/"))?;
-    let is_same = std::fs::read(&path).is_ok_and(|bytes| bytes == own);
-    (is_same && release.release.pairs.contains_key(&id)).then_some(id)
 }
 
 /// Gives each session its ports.

@@ -1,5 +1,6 @@
 //! The binary `pcb`: arguments, wiring and exit codes; it does nothing else.
 
+mod agents;
 mod arguments;
 mod attempts;
 mod bundled;

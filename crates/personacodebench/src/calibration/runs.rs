@@ -20,9 +20,10 @@ use report::live::Live;
 use store::{reader::RunReader, release_files::LoadedRelease};
 
 use crate::{
+    agents::Agents,
     attempts::Attempts,
     commands::run::{create, listen},
-    conduct::{Agents, Bases, Conduct, conduct},
+    conduct::{Bases, Conduct, conduct},
     failure::Failure,
     host::Host,
     interrupts::Interrupts,

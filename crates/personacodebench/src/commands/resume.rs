@@ -7,14 +7,8 @@ use store::reader::{GroupReader, RunReader};
 
 use super::run::{SandboxArg, finish, runtime};
 use crate::{
-    arguments::RunFolder,
-    attempts::read_failure,
-    conduct::{self, Agents},
-    exit_code::ExitCode,
-    failure::Failure,
-    host::Host,
-    interrupts::Interrupts,
-    options::JOBS_MAX,
+    agents::Agents, arguments::RunFolder, attempts::read_failure, conduct, exit_code::ExitCode,
+    failure::Failure, host::Host, interrupts::Interrupts, options::JOBS_MAX,
 };
 
 /// Arguments of `pcb resume`.

@@ -18,9 +18,10 @@ use store::{
 };
 
 use crate::{
+    agents::Agents,
     arguments::Format,
     attempts::{Attempts, read_failure},
-    conduct::{self, Agents, Bases, Conduct},
+    conduct::{self, Bases, Conduct},
     exit_code::ExitCode,
     failure::Failure,
     host::Host,
