@@ -110,6 +110,7 @@ async fn sandbox(clock: Arc<dyn Clock>) -> Arc<dyn Sandbox> {
         processes_max: None,
         disk_mb: None,
         cpus: None,
+        gpus: 0,
         network: Network::Off,
     };
     let spec = BaseSpec {

@@ -19,6 +19,7 @@ pub fn task_limits(task: &Task) -> Limits {
         processes_max: None,
         disk_mb: task.environment.storage_mb,
         cpus: task.environment.cpus,
+        gpus: task.environment.gpus,
         network: reached(task.agent_network()),
     }
 }

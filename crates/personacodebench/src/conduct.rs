@@ -88,7 +88,7 @@ impl Conduct<'_> {
 /// Makes the base of every pair, each once.
 ///
 /// # Errors
-/// A variable of the host that a task wants is not set.
+/// A variable of the host that a task wants is not set, or a task asks for something that this host cannot give.
 pub async fn bases(
     release: &LoadedRelease,
     pairs: impl IntoIterator<Item = &PairId>,
@@ -107,6 +107,9 @@ pub async fn bases(
             environment(release, task),
             host.image(task, release.tasks.get(&task.id)),
         );
+        if wanted.values().all(|digest| *digest != spec.digest) {
+            host.examine(task, &spec).await?;
+        }
         wanted.insert(id.clone(), spec.digest.clone());
         specs.push(spec);
     }

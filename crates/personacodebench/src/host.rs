@@ -8,7 +8,7 @@ use adapters::sandboxes::{
 };
 use domain::{evidence::ChannelSet, release::Task};
 use engine::ports::{
-    sandbox::{Capabilities, Image, LimitKind, Sandboxes},
+    sandbox::{BaseSpec, Capabilities, Image, LimitKind, Sandboxes},
     watch::SessionKey,
 };
 use store::{release_files::TaskFiles, run::HostRecord};
@@ -44,7 +44,11 @@ impl Host {
     }
 
     async fn docker() -> Result<Self, Failure> {
-        let docker = DockerSandboxes::new(&options::docker_address(), Path::new(PROGRAM));
+        let docker = DockerSandboxes::with_variables(
+            &options::docker_address(),
+            Path::new(PROGRAM),
+            options::host_variables(),
+        );
         let capabilities = docker.capabilities().await.map_err(advised)?;
         let sandboxes = Arc::new(docker.clone());
         Ok(Self { sandboxes, capabilities, name: "docker", docker: Some(docker) })
@@ -61,6 +65,16 @@ impl Host {
         let sandboxes = sandboxes.finding_toolchains_by(options::toolchain_variables());
         let capabilities = sandboxes.capabilities().await.map_err(advised)?;
         Ok(Self { sandboxes: Arc::new(sandboxes), capabilities, name: "local", docker: None })
+    }
+
+    /// Looks at what bases are to be made of, before anything is.
+    ///
+    /// # Errors
+    /// What keeps every session on one of them from running as it is meant.
+    pub async fn examine(&self, task: &Task, spec: &BaseSpec) -> Result<(), Failure> {
+        let Some(docker) = &self.docker else { return Ok(()) };
+        let examined = docker.examine(spec).await;
+        examined.map_err(|fault| Failure::input(format!("task {}: {fault}", task.id)))
     }
 
     /// Sandboxes for one session of a run.

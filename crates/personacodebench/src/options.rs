@@ -241,6 +241,13 @@ pub fn docker_address() -> String {
     told.unwrap_or_else(|| "unix:///var/run/docker.sock".to_owned())
 }
 
+/// Every variable of the host: by some of them programs are found, and compose files of tasks may name others.
+pub fn host_variables() -> Variables {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+        .collect()
+}
+
 /// Variables by which toolchains of the host are found.
 pub fn toolchain_variables() -> Variables {
     let set = PASSED_ON.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));

@@ -70,6 +70,7 @@ pub(super) fn limits() -> Limits {
         processes_max: Some(256),
         disk_mb: None,
         cpus: None,
+        gpus: 0,
         network: Network::Off,
     }
 }

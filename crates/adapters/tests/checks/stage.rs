@@ -31,6 +31,7 @@ pub const LIMITS: Limits = Limits {
     processes_max: None,
     disk_mb: None,
     cpus: None,
+    gpus: 0,
     network: Network::Off,
 };
 

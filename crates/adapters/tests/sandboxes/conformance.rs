@@ -306,6 +306,7 @@ pub async fn bases_are_made_once(subject: &Subject<'_>) {
         processes_max: None,
         disk_mb: None,
         cpus: None,
+        gpus: 0,
         network: Network::Off,
     };
     let base = subject.sandboxes.materialise(&spec).await.unwrap();

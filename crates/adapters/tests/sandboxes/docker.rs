@@ -203,6 +203,7 @@ async fn limits_of_a_container_are_the_agents() {
         processes_max: Some(40),
         disk_mb: Some(5),
         cpus: Some(1.0),
+        gpus: 0,
         network: Network::Off,
     };
     let sandbox = sandbox_of(&spec("mkdir -p /app"), &limits).await;
@@ -383,13 +384,13 @@ fn kind(kind: domain::evidence::FileKind) -> &'static str {
     }
 }
 
-fn labels(run: &str) -> SandboxLabels {
+pub fn labels(run: &str) -> SandboxLabels {
     // Tests of several processes share an engine.
     let run = format!("{run}-{}", std::process::id());
     SandboxLabels { run, session: "pair/repeat-1".to_owned(), attempt: "1".to_owned() }
 }
 
-async fn engine() -> Docker {
+pub async fn engine() -> Docker {
     let address = stage::docker_address();
     let path = address.trim_start_matches("unix://");
     let engine = Docker::connect_with_unix(path, 60, bollard::API_DEFAULT_VERSION).unwrap();
@@ -397,12 +398,21 @@ async fn engine() -> Docker {
 }
 
 /// Containers of the engine that are labelled with this test's run.
-async fn containers(run: &str) -> Vec<String> {
+pub async fn containers(run: &str) -> Vec<String> {
     let label = format!("personacodebench.run={}", labels(run).run);
     let filters = std::collections::HashMap::from([("label".to_owned(), vec![label])]);
     let options = ListContainersOptions { all: true, filters: Some(filters), ..Default::default() };
     let listed = engine().await.list_containers(Some(options)).await.unwrap();
     listed.into_iter().filter_map(|container| container.id).collect()
+}
+
+/// Volumes of the engine that are labelled with this test's run.
+pub async fn volumes(run: &str) -> Vec<String> {
+    let label = format!("personacodebench.run={}", labels(run).run);
+    let filters = std::collections::HashMap::from([("label".to_owned(), vec![label])]);
+    let options = bollard::query_parameters::ListVolumesOptions { filters: Some(filters) };
+    let listed = engine().await.list_volumes(Some(options)).await.unwrap().volumes;
+    listed.unwrap_or_default().into_iter().map(|volume| volume.name).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

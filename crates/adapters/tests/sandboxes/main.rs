@@ -7,4 +7,5 @@ mod isolation;
 mod lifetime;
 mod limits;
 mod ordinary_user;
+mod services;
 mod stage;

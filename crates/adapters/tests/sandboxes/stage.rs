@@ -53,6 +53,7 @@ pub fn limits() -> Limits {
         processes_max: Some(200),
         disk_mb: Some(500),
         cpus: None,
+        gpus: 0,
         network: Network::Off,
     }
 }

@@ -51,9 +51,6 @@ impl Task {
         if environment.skills_dir.is_some() {
             found.planned("environment.skills_dir", "skills for the agent");
         }
-        if environment.gpus > 0 {
-            found.planned("environment.gpus", "graphics processors");
-        }
         if !self.verifier.collect.is_empty() {
             found.planned("verifier.collect", "hooks before artifacts are taken");
         }
@@ -62,10 +59,6 @@ impl Task {
         }
         if self.verifier.environment != VerifierEnvironment::Shared {
             found.planned("verifier.environment_mode", "a separate verifier environment");
-        }
-        if environment.recipes.contains(&Recipe::Compose) {
-            let what = "`environment/docker-compose.yaml` is planned and not in this version";
-            found.add(None, what.to_owned(), PLANNED.to_owned());
         }
     }
 
@@ -101,6 +94,12 @@ impl Task {
 impl Environment {
     fn needs_container(&self, found: &mut Found) {
         let has = |recipe| self.recipes.contains(&recipe);
+        if self.gpus > 0 {
+            found.on_docker(Some("environment.gpus"), "`environment.gpus`", "");
+        }
+        if has(Recipe::Compose) {
+            found.on_docker(None, "`environment/docker-compose.yaml`, which names services,", "");
+        }
         if has(Recipe::Setup) {
             return;
         }

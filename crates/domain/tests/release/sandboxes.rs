@@ -36,8 +36,10 @@ fn each_demand_is_named() {
     );
     check(|task| task.environment.recipes = [Recipe::BareDockerfile].into(), &[], &[]);
     check(|task| task.environment.recipes = [Recipe::Setup, Recipe::Dockerfile].into(), &[], &[]);
-    let services = ["docker-compose.yaml` is planned"];
-    check(|task| task.environment.recipes = [Recipe::Compose].into(), &services, &services);
+    let services = ["`environment/docker-compose.yaml`, which names services, needs a container"];
+    check(|task| task.environment.recipes = [Recipe::Compose].into(), &services, &[]);
+    let beside = [Recipe::Setup, Recipe::Compose];
+    check(|task| task.environment.recipes = beside.into(), &services, &[]);
     check(|task| task.agent.user = Some("worker".into()), &["`agent.user` needs a"], &[]);
     check(|task| task.verifier.user = Some("1000".into()), &["`verifier.user` needs a"], &[]);
     check(|task| task.agent.user = Some("root".into()), &[], &[]);
@@ -46,7 +48,7 @@ fn each_demand_is_named() {
         &["`verifier.network_mode = \"public\"`"],
         &[],
     );
-    check(|task| task.environment.gpus = 1, &["environment.gpus"], &["environment.gpus"]);
+    check(|task| task.environment.gpus = 1, &["`environment.gpus` needs a container"], &[]);
     check(|task| task.environment.network = Network::Public, &["\"public\""], &[]);
     let hosts = |task: &mut Task| task.environment.network = Network::Allowlist(Vec::new());
     let planned = ["`environment.network_mode` (an allow-list of hosts) is planned"];

@@ -83,6 +83,8 @@ pub struct Limits {
     pub disk_mb: Option<u64>,
     /// Processors; fractions allowed.
     pub cpus: Option<f64>,
+    /// Graphics processors, which only some implementers can give.
+    pub gpus: u32,
     /// What of the network is reached.
     pub network: Network,
 }

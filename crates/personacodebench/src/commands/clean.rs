@@ -34,6 +34,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
         let kind = match leftover.kind {
             LeftoverKind::Container => "container",
             LeftoverKind::Program => "program",
+            LeftoverKind::Volume => "volume",
             LeftoverKind::Image => "image",
         };
         let line = format!("{kind} {} {}", leftover.id, leftover.of);

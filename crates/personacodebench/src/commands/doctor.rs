@@ -1,5 +1,6 @@
 //! `pcb doctor`: what this host can run and what to change.
 
+use adapters::sandboxes::docker::Compose;
 use clap::Args;
 
 use crate::{
@@ -55,6 +56,15 @@ async fn examine_docker() {
         Ok(host) => {
             println!("docker sandbox: yes, at {}", options::docker_address());
             print_capabilities(&host);
+            match Compose::find(&options::host_variables()).await {
+                Ok(Compose { path, version }) => {
+                    println!(
+                        "  services of tasks: yes, by Compose {version} at {}",
+                        path.display()
+                    );
+                }
+                Err(why) => println!("  services of tasks: NO, {why}"),
+            }
         }
         Err(failure) => println!("docker sandbox: NO\n  {}", failure.message.replace('\n', "\n  ")),
     }

@@ -24,6 +24,8 @@ pub enum LeftoverKind {
     Container,
     /// The program's volume with the container that holds it.
     Program,
+    /// A volume that services of a session shared.
+    Volume,
     /// An image that a base was built as.
     Image,
 }
@@ -77,8 +79,8 @@ pub(super) async fn sweep_engine(
             gone.push(leftover);
         }
     }
+    gone.extend(volumes(engine, swept).await?);
     if swept == Swept::Everything {
-        volumes(engine).await?;
         gone.extend(images(engine).await?);
     }
     Ok(gone)
@@ -90,30 +92,51 @@ async fn containers(engine: &Engine) -> Result<Vec<(Leftover, Option<Owner>)>, S
     let listed = listed.map_err(|error| fault("list containers", &error))?;
     let found = listed.into_iter().filter_map(|container| {
         let labels = container.labels.unwrap_or_default();
-        let of = [LABEL_RUN, LABEL_SESSION, LABEL_ATTEMPT].map(|name| labels.get(name));
-        let of: Vec<&str> =
-            of.into_iter().flatten().map(String::as_str).filter(|word| !word.is_empty()).collect();
         let is_program = labels.contains_key(LABEL_PROGRAM);
         let kind = if is_program { LeftoverKind::Program } else { LeftoverKind::Container };
-        let leftover = Leftover { kind, id: container.id?, of: of.join(" ") };
+        let leftover = Leftover { kind, id: container.id?, of: of(&labels) };
         Some((leftover, labels.get(LABEL_OWNER).and_then(|text| Owner::parse(text))))
     });
     Ok(found.collect())
 }
 
-async fn volumes(engine: &Engine) -> Result<(), SandboxFault> {
+/// Run, session and attempt.
+fn of(labels: &HashMap<String, String>) -> String {
+    let of = [LABEL_RUN, LABEL_SESSION, LABEL_ATTEMPT].map(|name| labels.get(name));
+    let of: Vec<&str> =
+        of.into_iter().flatten().map(String::as_str).filter(|word| !word.is_empty()).collect();
+    of.join(" ")
+}
+
+/// Removes volumes: the program's only with everything, for its container tells of it.
+async fn volumes(engine: &Engine, swept: Swept) -> Result<Vec<Leftover>, SandboxFault> {
     let options = ListVolumesOptions { filters: ours() };
     let listed = engine.docker.list_volumes(Some(options)).await;
     let listed = listed.map_err(|error| fault("list volumes", &error))?.volumes;
+    let mut gone = Vec::new();
     for volume in listed.unwrap_or_default() {
+        let is_program = volume.labels.contains_key(LABEL_PROGRAM);
+        let owner = volume.labels.get(LABEL_OWNER).and_then(|text| Owner::parse(text));
+        let is_wanted = match swept {
+            Swept::Everything => true,
+            Swept::Containers => !is_program,
+            Swept::Dead => !is_program && owner.as_ref().is_some_and(Owner::is_provably_dead),
+        };
+        if !is_wanted {
+            continue;
+        }
         let options = RemoveVolumeOptions { force: true };
         match engine.docker.remove_volume(&volume.name, Some(options)).await {
             Ok(()) => {}
-            Err(error) if is_absent(&error) => {}
+            Err(error) if is_absent(&error) => continue,
             Err(error) => return Err(fault("remove a volume", &error)),
         }
+        if !is_program {
+            let kind = LeftoverKind::Volume;
+            gone.push(Leftover { kind, id: volume.name, of: of(&volume.labels) });
+        }
     }
-    Ok(())
+    Ok(gone)
 }
 
 async fn images(engine: &Engine) -> Result<Vec<Leftover>, SandboxFault> {

@@ -1,11 +1,11 @@
 //! One container with our program in it: [`Container`] is made, attached to and started; dropping it takes it away.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use bollard::{
     container::LogOutput,
     errors::Error,
-    models::{ContainerCreateBody, HealthConfig, HostConfig, HostConfigLogConfig},
+    models::{ContainerCreateBody, DeviceRequest, HealthConfig, HostConfig, HostConfigLogConfig},
     query_parameters::{
         AttachContainerOptionsBuilder, CreateContainerOptions, InspectContainerOptions,
         KillContainerOptions, StartContainerOptions, WaitContainerOptions,
@@ -13,7 +13,10 @@ use bollard::{
 };
 use engine::ports::sandbox::{Limits, Network, Recording, SandboxFault};
 use futures_util::StreamExt;
-use tokio::io::{AsyncWriteExt, duplex};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt, DuplexStream, duplex},
+    sync::watch,
+};
 
 use super::{
     engine::{
@@ -22,7 +25,8 @@ use super::{
     },
     images::Root,
     link::{INSIDE_ARGUMENT, Link, Setup},
-    remover::Remover,
+    remover::{Doomed, Remover},
+    services::{Volumes, mounts, place, ulimits},
 };
 use crate::sandboxes::supervision::capabilities;
 
@@ -60,6 +64,8 @@ pub(super) struct Wanted<'a> {
     pub(super) entrypoint: Vec<String>,
     /// Processors of the engine's host: it refuses more.
     pub(super) cpus_max: f64,
+    /// Volumes that it shares with services.
+    pub(super) volumes: &'a Volumes,
 }
 
 /// A running container.
@@ -72,8 +78,18 @@ pub(super) struct Container {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        self.remover.take(std::mem::take(&mut self.id));
+        self.remover.take(Doomed::Container(std::mem::take(&mut self.id)));
     }
+}
+
+/// A container that has been started, whose first process still waits to be told what it is.
+pub(super) struct Begun {
+    unfinished: Unfinished,
+    engine: Engine,
+    setup: Setup,
+    reader: DuplexStream,
+    writer: Pin<Box<dyn AsyncWrite + Send>>,
+    stderr: watch::Receiver<String>,
 }
 
 /// Removes a container whose making stops half-way.
@@ -85,7 +101,36 @@ struct Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if !self.id.is_empty() {
-            self.remover.take(std::mem::take(&mut self.id));
+            self.remover.take(Doomed::Container(std::mem::take(&mut self.id)));
+        }
+    }
+}
+
+impl Begun {
+    /// The engine's id.
+    pub(super) fn id(&self) -> &str {
+        &self.unfinished.id
+    }
+
+    /// Tells the first process what it is, and waits until it answers.
+    pub(super) async fn open(mut self) -> Result<Container, SandboxFault> {
+        let opening = Link::open(self.reader, self.writer, &self.setup);
+        let opened = match tokio::time::timeout(OPEN_TIMEOUT, opening).await {
+            Ok(opened) => opened,
+            Err(_) => {
+                Err(SandboxFault::TimedOut("the program in the container does not answer".into()))
+            }
+        };
+        match opened {
+            Ok(link) => {
+                let remover = self.unfinished.remover.clone();
+                let id = std::mem::take(&mut self.unfinished.id);
+                Ok(Container { id, link, engine: self.engine, remover })
+            }
+            Err(fault) => {
+                let said = self.stderr.borrow().trim().to_owned();
+                Err(with_reason(&self.engine, &self.unfinished.id, fault, &said).await)
+            }
         }
     }
 }
@@ -97,13 +142,25 @@ impl Container {
         remover: &Arc<Remover>,
         wanted: &Wanted<'_>,
     ) -> Result<Self, SandboxFault> {
+        Self::begin(engine, remover, wanted).await?.open().await
+    }
+
+    /// Makes, attaches and starts; nothing of the image runs yet.
+    pub(super) async fn begin(
+        engine: &Engine,
+        remover: &Arc<Remover>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Begun, SandboxFault> {
         let said = |what: &'static str| move |error| fault(what, &error);
         let made = engine
             .docker
             .create_container(None::<CreateContainerOptions>, body(engine, wanted))
             .await
             .map_err(said("make a container"))?;
-        let mut unfinished = Unfinished { id: made.id.clone(), remover: remover.clone() };
+        let unfinished = Unfinished { id: made.id.clone(), remover: remover.clone() };
+        if let Some(plan) = &wanted.root.plan {
+            place(engine, &made.id, &plan.project.main.copied).await?;
+        }
         let options = AttachContainerOptionsBuilder::default()
             .stream(true)
             .stdin(true)
@@ -116,7 +173,7 @@ impl Container {
         started.map_err(said("start a container"))?;
         let (reader, mut pump) = duplex(IN_FLIGHT);
         let mut output = attached.output;
-        let (told, stderr) = tokio::sync::watch::channel(String::new());
+        let (told, stderr) = watch::channel(String::new());
         tokio::spawn(async move {
             while let Some(Ok(piece)) = output.next().await {
                 match piece {
@@ -142,24 +199,8 @@ impl Container {
             cwd: wanted.root.image_workdir.clone(),
             env: wanted.root.env.clone(),
         };
-        let opening = Link::open(reader, attached.input, &setup);
-        let opened = match tokio::time::timeout(OPEN_TIMEOUT, opening).await {
-            Ok(Ok(link)) => Ok(link),
-            Ok(Err(fault)) => Err(fault),
-            Err(_) => {
-                Err(SandboxFault::TimedOut("the program in the container does not answer".into()))
-            }
-        };
-        match opened {
-            Ok(link) => {
-                let id = std::mem::take(&mut unfinished.id);
-                Ok(Self { id, link, engine: engine.clone(), remover: remover.clone() })
-            }
-            Err(fault) => {
-                let said = stderr.borrow().trim().to_owned();
-                Err(with_reason(engine, &made.id, fault, &said).await)
-            }
-        }
+        let engine = engine.clone();
+        Ok(Begun { unfinished, engine, setup, reader, writer: attached.input, stderr })
     }
 
     /// Why the container is not there any more, if it is not.
@@ -176,7 +217,12 @@ impl Container {
             Err(Error::DockerResponseServerError { status_code: 404 | 409, .. }) => {}
             Err(error) => return Err(fault("kill a container", &error)),
         }
-        let mut ends = self.engine.docker.wait_container(&self.id, None::<WaitContainerOptions>);
+        Self::wait_for_end(&self.engine, &self.id).await
+    }
+
+    /// Waits until a container that was killed has ended.
+    pub(super) async fn wait_for_end(engine: &Engine, id: &str) -> Result<(), SandboxFault> {
+        let mut ends = engine.docker.wait_container(id, None::<WaitContainerOptions>);
         match tokio::time::timeout(KILL_TIMEOUT, ends.next()).await {
             // An exit code is no error here.
             Ok(Some(Ok(_) | Err(Error::DockerContainerWaitError { .. })) | None) => Ok(()),
@@ -232,14 +278,22 @@ fn body(engine: &Engine, wanted: &Wanted<'_>) -> ContainerCreateBody {
     let Wanted { root, limits, labels, .. } = wanted;
     let mut entrypoint = wanted.entrypoint.clone();
     entrypoint.push(INSIDE_ARGUMENT.to_owned());
-    // As Harbor does: the image's entrypoint stays in front, its command gives way to one that waits.
-    if let Some(own) = &root.entrypoint {
+    if let Some(first) = &root.first {
         entrypoint.push("--".to_owned());
-        entrypoint.extend(own.iter().cloned());
-        entrypoint.extend(["sh", "-c", "sleep infinity"].map(str::to_owned));
+        entrypoint.extend(first.iter().cloned());
     }
-    let memory = limits.memory_mb.and_then(|mb| i64::try_from(mb << 20).ok());
-    let cpus = limits.cpus.map(|cpus| cpus.min(wanted.cpus_max));
+    let project = root.plan.as_ref().map(|plan| &plan.project);
+    // As Harbor lays files over each other, what the compose file says goes first.
+    let main = project.map(|project| &project.main);
+    let memory = main
+        .and_then(|main| main.memory_bytes)
+        .or_else(|| limits.memory_mb.and_then(|mb| i64::try_from(mb << 20).ok()));
+    let cpus = main.and_then(|main| main.cpus).or(limits.cpus);
+    let cpus = cpus.map(|cpus| cpus.min(wanted.cpus_max));
+    let processes_max = main
+        .and_then(|main| main.processes_max)
+        .or_else(|| i64::try_from(limits.processes_max.unwrap_or(PROCESSES_MAX)).ok());
+    let hostname = main.and_then(|main| main.hostname.as_deref()).unwrap_or("sandbox");
     let network = match limits.network {
         Network::Off => "none",
         Network::Public => "bridge",
@@ -253,7 +307,7 @@ fn body(engine: &Engine, wanted: &Wanted<'_>) -> ContainerCreateBody {
         user: Some("0".to_owned()),
         // The engine makes it where the image lacks it, in the base's own container too.
         working_dir: Some(root.workdir.clone()),
-        hostname: Some("sandbox".to_owned()),
+        hostname: Some(hostname.to_owned()),
         open_stdin: Some(true),
         stdin_once: Some(true),
         attach_stdin: Some(true),
@@ -276,7 +330,12 @@ fn body(engine: &Engine, wanted: &Wanted<'_>) -> ContainerCreateBody {
             memory,
             memory_swap: memory,
             nano_cpus: cpus.map(|cpus| (cpus * 1e9) as i64),
-            pids_limit: i64::try_from(limits.processes_max.unwrap_or(PROCESSES_MAX)).ok(),
+            pids_limit: processes_max,
+            device_requests: (limits.gpus > 0).then(|| vec![gpus(limits.gpus)]),
+            mounts: main.map(|main| mounts(main, wanted.volumes)),
+            extra_hosts: project.map(|project| project.hosts()),
+            shm_size: main.and_then(|main| main.shm_bytes),
+            ulimits: main.map(ulimits),
             cap_add: Some(more.iter().map(|&name| name.to_owned()).collect()),
             log_config: Some(HostConfigLogConfig {
                 typ: Some("none".to_owned()),
@@ -285,6 +344,16 @@ fn body(engine: &Engine, wanted: &Wanted<'_>) -> ContainerCreateBody {
             init: Some(false),
             ..Default::default()
         }),
+        ..Default::default()
+    }
+}
+
+/// So many graphics processors, as the one driver gives them that engines know.
+fn gpus(count: u32) -> DeviceRequest {
+    DeviceRequest {
+        driver: Some("nvidia".to_owned()),
+        count: Some(i64::from(count)),
+        capabilities: Some(vec![vec!["gpu".to_owned()]]),
         ..Default::default()
     }
 }

@@ -16,6 +16,7 @@ pub(super) const LABEL_OWNER: &str = "personacodebench.owner";
 pub(super) const LABEL_RUN: &str = "personacodebench.run";
 pub(super) const LABEL_SESSION: &str = "personacodebench.session";
 pub(super) const LABEL_ATTEMPT: &str = "personacodebench.attempt";
+pub(super) const LABEL_SERVICE: &str = "personacodebench.service";
 pub(super) const LABEL_BASE: &str = "personacodebench.base";
 pub(super) const LABEL_PROGRAM: &str = "personacodebench.program";
 

@@ -20,13 +20,14 @@ use super::{
     container::{Container, SandboxLabels, Wanted},
     engine::{Engine, fault},
     images::{self, Root},
-    link::{INSIDE_ARGUMENT, Launch, Looked},
+    link::{Cargo, INSIDE_ARGUMENT, Launch, Looked},
     owner::Owner,
     program::{self, Program},
     remover::Remover,
     sandbox::DockerSandbox,
+    services::{COMPOSE_FILE, Compose, ComposeError, Project, Services, Volumes},
 };
-use crate::sandboxes::making::Making;
+use crate::{process::Variables, sandboxes::making::Making};
 
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -40,6 +41,8 @@ pub struct DockerSandboxes {
 struct Shared {
     address: String,
     program: PathBuf,
+    /// The host's, which compose files may name.
+    variables: Variables,
     maker: OnceCell<Result<Arc<Maker>, SandboxFault>>,
     capabilities: OnceCell<Result<Capabilities, SandboxFault>>,
     bases: Mutex<HashMap<String, Arc<Base>>>,
@@ -63,9 +66,16 @@ impl DockerSandboxes {
     /// Sandboxes on the engine of an address, whose program inside is this one (its main must call `inside_main`).
     /// Nothing is connected before it is needed.
     pub fn new(address: &str, program: &Path) -> Self {
+        Self::with_variables(address, program, Variables::new())
+    }
+
+    /// The same with variables of the host: by `PATH`, `HOME` and `DOCKER_CONFIG` Compose is found, and the others may
+    /// be named in compose files.
+    pub fn with_variables(address: &str, program: &Path, variables: Variables) -> Self {
         let shared = Shared {
             address: address.to_owned(),
             program: program.to_path_buf(),
+            variables,
             maker: OnceCell::new(),
             capabilities: OnceCell::new(),
             bases: Mutex::default(),
@@ -173,10 +183,59 @@ impl DockerSandboxes {
         Ok(Capabilities { channels, enforced, shortfalls, is_root: !maker.is_rootless })
     }
 
+    /// Looks at a base that is to be made, before anything is: what its compose file asks for must be given here.
+    ///
+    /// # Errors
+    /// What keeps every session on it from running as it is meant.
+    pub async fn examine(&self, spec: &BaseSpec) -> Result<(), SandboxFault> {
+        self.project(spec).await?;
+        if spec.limits.gpus > 0 {
+            self.try_gpus(spec.limits.gpus).await?;
+        }
+        Ok(())
+    }
+
+    /// Starts a container with so many graphics processors, in which nothing else is.
+    async fn try_gpus(&self, gpus: u32) -> Result<(), SandboxFault> {
+        let maker = self.maker().await?;
+        let root = Root::empty(program::EMPTY_IMAGE);
+        let limits = Limits { gpus, ..no_limits() };
+        let tried = maker.start(&root, &limits, Recording::Nothing, &self.labels).await;
+        tried.map(drop).map_err(|fault| {
+            SandboxFault::Unsupported(format!(
+                "`environment.gpus = {gpus}`: the engine gives no graphics processors: {fault}; install NVIDIA's \
+                 container toolkit on its host, or run the task on an engine that has it"
+            ))
+        })
+    }
+
+    /// The services of an environment, if it names any.
+    async fn project(&self, spec: &BaseSpec) -> Result<Option<Project>, SandboxFault> {
+        if !spec.environment.iter().any(|file| file.path == COMPOSE_FILE) {
+            return Ok(None);
+        }
+        let variables = &self.shared.variables;
+        let reading = async { Compose::find(variables).await?.read(spec, variables).await };
+        let read: Result<Project, ComposeError> = reading.await;
+        read.map(Some).map_err(|error| match error {
+            ComposeError::Absent(_) => SandboxFault::Unsupported(error.to_string()),
+            ComposeError::Refused(_) => SandboxFault::Setup(error.to_string()),
+            ComposeError::Io(_) => SandboxFault::HostLimit(error.to_string()),
+        })
+    }
+
     async fn make(&self, spec: &BaseSpec) -> Result<Arc<Base>, SandboxFault> {
         let maker = self.maker().await?;
-        let root = images::make(&maker.engine, spec).await?;
-        let reader = maker.start(&root, &no_limits(), Recording::Nothing, &self.labels).await?;
+        let root = match self.project(spec).await? {
+            Some(project) => images::make_project(&maker.engine, spec, project).await?,
+            None => images::make(&maker.engine, spec).await?,
+        };
+        let mut still = root.clone();
+        if still.plan.is_some() {
+            // Its own command counts on services, which the base has none of.
+            still.first = None;
+        }
+        let reader = maker.start(&still, &no_limits(), Recording::Nothing, &self.labels).await?;
         let versions = versions(&reader, &root, &spec.toolchains).await?;
         Ok(Arc::new(Base::new(root, reader, versions)))
     }
@@ -194,12 +253,8 @@ async fn versions(
 ) -> Result<BTreeMap<String, String>, SandboxFault> {
     let mut versions = BTreeMap::new();
     for program in programs {
-        let launch = Launch {
-            argv: vec![program.clone(), "--version".to_owned()],
-            cwd: "/".to_owned(),
-            env: root.env.clone(),
-            user: root.user.clone(),
-        };
+        let argv = vec![program.clone(), "--version".to_owned()];
+        let launch = Launch { cwd: "/".to_owned(), ..root.launch(argv) };
         let said = reader.link.exec(&launch, Vec::new(), VERSION_TIMEOUT, 4096).await?;
         if said.ended == Ended::NotStarted {
             return Err(SandboxFault::Setup(format!(
@@ -250,7 +305,7 @@ impl Maker {
         Ok(written)
     }
 
-    /// A running container.
+    /// A running container, without the services beside it.
     pub(super) async fn start(
         &self,
         root: &Root,
@@ -258,8 +313,72 @@ impl Maker {
         record: Recording,
         labels: &SandboxLabels,
     ) -> Result<Container, SandboxFault> {
+        let volumes = Volumes::new();
+        let wanted = self.wanted(root, limits, record, labels, &volumes).await?;
+        Container::start(&self.engine, &self.remover, &wanted).await
+    }
+
+    /// A running container whose services run too: those that it waits for before anything of its image does.
+    pub(super) async fn start_with_services(
+        &self,
+        root: &Root,
+        limits: &Limits,
+        record: Recording,
+        labels: &Arc<SandboxLabels>,
+    ) -> Result<(Container, Option<Services>), SandboxFault> {
+        let Some(mut services) = self.services(root, labels).await? else {
+            return Ok((self.start(root, limits, record, labels).await?, None));
+        };
+        let wanted = self.wanted(root, limits, record, labels, services.volumes()).await?;
+        let begun = Container::begin(&self.engine, &self.remover, &wanted).await?;
+        services.start_before(begun.id()).await?;
+        let container = begun.open().await?;
+        services.start_after(&container, &root.launch(Vec::new())).await?;
+        Ok((container, Some(services)))
+    }
+
+    /// As [`Maker::start_with_services`], with changes laid into the container before any of the services runs.
+    pub(super) async fn start_changed(
+        &self,
+        root: &Root,
+        limits: &Limits,
+        labels: &Arc<SandboxLabels>,
+        absent: &[String],
+        cargo: &Cargo,
+    ) -> Result<(Container, Option<Services>), SandboxFault> {
+        let Some(mut services) = self.services(root, labels).await? else {
+            let container = self.start(root, limits, Recording::Nothing, labels).await?;
+            container.link.unload(absent, cargo).await?;
+            return Ok((container, None));
+        };
+        let wanted =
+            self.wanted(root, limits, Recording::Nothing, labels, services.volumes()).await?;
+        let container = Container::start(&self.engine, &self.remover, &wanted).await?;
+        container.link.unload(absent, cargo).await?;
+        services.start_before(&container.id).await?;
+        services.start_after(&container, &root.launch(Vec::new())).await?;
+        Ok((container, Some(services)))
+    }
+
+    async fn services(
+        &self,
+        root: &Root,
+        labels: &Arc<SandboxLabels>,
+    ) -> Result<Option<Services>, SandboxFault> {
+        let Some(plan) = &root.plan else { return Ok(None) };
+        Services::prepare(&self.engine, &self.remover, plan, labels, self.cpus_max).await.map(Some)
+    }
+
+    async fn wanted<'a>(
+        &self,
+        root: &'a Root,
+        limits: &'a Limits,
+        record: Recording,
+        labels: &'a SandboxLabels,
+        volumes: &'a Volumes,
+    ) -> Result<Wanted<'a>, SandboxFault> {
         let bind = self.bind.get_or_try_init(|| self.program.bind(&self.engine)).await?;
-        let wanted = Wanted {
+        Ok(Wanted {
             root,
             limits,
             record,
@@ -267,8 +386,8 @@ impl Maker {
             bind: bind.clone(),
             entrypoint: self.program.entrypoint(INSIDE_ARGUMENT),
             cpus_max: self.cpus_max,
-        };
-        Container::start(&self.engine, &self.remover, &wanted).await
+            volumes,
+        })
     }
 }
 
@@ -282,11 +401,18 @@ pub(super) fn no_limits() -> Limits {
         processes_max: None,
         disk_mb: None,
         cpus: None,
+        gpus: 0,
         network: Network::Off,
     }
 }
 
 impl Root {
+    /// A command as the base's own user runs it.
+    pub(super) fn launch(&self, argv: Vec<String>) -> Launch {
+        let (cwd, env, user) = (self.workdir.clone(), self.env.clone(), self.user.clone());
+        Launch { argv, cwd, env, user }
+    }
+
     /// An image with nothing in it.
     fn empty(image: &str) -> Self {
         Self {
@@ -296,9 +422,10 @@ impl Root {
             image_workdir: "/".to_owned(),
             workdir: "/".to_owned(),
             env: BTreeMap::new(),
-            entrypoint: None,
+            first: None,
             volumes: Vec::new(),
             from: None,
+            plan: None,
         }
     }
 }
@@ -343,7 +470,7 @@ impl Sandboxes for DockerSandboxes {
             .made(digest)
             .ok_or_else(|| SandboxFault::Lost(format!("base {digest} was not made")))?;
         let maker = self.maker().await?;
-        let container = maker.start(&base.root, limits, record, &self.labels).await?;
-        Ok(Box::new(DockerSandbox::new(maker, base, container, limits, self.labels.clone())))
+        let made = maker.start_with_services(&base.root, limits, record, &self.labels).await?;
+        Ok(Box::new(DockerSandbox::new(maker, base, made, limits, self.labels.clone())))
     }
 }

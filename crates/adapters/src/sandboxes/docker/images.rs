@@ -1,40 +1,38 @@
 //! Images that sandboxes stand on: built from a Dockerfile, or named, each made once for all that share it
 //! ([`make`], [`Root`]).
 
-use std::{
-    collections::BTreeMap,
-    io,
-    time::{Duration, SystemTime},
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use bollard::{
     body_full,
-    errors::Error,
     models::{ContainerCreateBody, ImageInspect},
     query_parameters::{
-        BuildImageOptions, CommitContainerOptions, CreateContainerOptions, CreateImageOptions,
-        RemoveContainerOptions, UploadToContainerOptionsBuilder,
+        CommitContainerOptions, CreateContainerOptions, CreateImageOptions, RemoveContainerOptions,
+        UploadToContainerOptionsBuilder,
     },
 };
 use engine::ports::sandbox::{BaseSpec, FileEntry, FileNode, Image, SandboxFault};
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::TryStreamExt;
 
-use super::engine::{Engine, LABEL_BASE, fault, is_absent, is_host_limit};
+use super::{
+    build::{Building, archive, build, first_image},
+    engine::{Engine, LABEL_BASE, fault, is_absent},
+    services::{Dockerfile, Plan, Project, Recipe, Service, Source},
+};
 
 /// Images that were made here are tags of this name.
 pub(super) const REPOSITORY: &str = "personacodebench-base";
 
+const DOCKERFILE: &str = "Dockerfile";
+
 /// What engines give a container whose image sets none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// Lines of a failed build that are told.
-const LINES_TOLD: usize = 50;
 
 /// A pull that has not ended by then is given up.
 const PULL_TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// An image with what its containers start from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Root {
     /// The digest of the base.
     pub(super) digest: String,
@@ -48,13 +46,18 @@ pub(super) struct Root {
     pub(super) workdir: String,
     /// Variables of image and task.
     pub(super) env: BTreeMap<String, String>,
-    /// The image's own entrypoint.
-    pub(super) entrypoint: Option<Vec<String>>,
-    /// Paths that the image keeps on volumes, which the engine leaves out of changes.
+    /// What runs as the first process; none is our own program.
+    pub(super) first: Option<Vec<String>>,
+    /// Paths that lie on volumes, which the engine leaves out of changes.
     pub(super) volumes: Vec<String>,
     /// The image that the last stage of the Dockerfile begins with, if it is known.
     pub(super) from: Option<String>,
+    /// The services beside it.
+    pub(super) plan: Option<Arc<Plan>>,
 }
+
+/// As Harbor does: the image's entrypoint stays in front, its command gives way to one that waits.
+const WAITING: [&str; 3] = ["sh", "-c", "sleep infinity"];
 
 /// Makes the image of a base, or finds the one that was made of the same.
 pub(super) async fn make(engine: &Engine, spec: &BaseSpec) -> Result<Root, SandboxFault> {
@@ -71,7 +74,16 @@ pub(super) async fn make(engine: &Engine, spec: &BaseSpec) -> Result<Root, Sandb
             let found = match look_up(engine, &tag).await? {
                 Some(found) => found,
                 None => {
-                    build(engine, spec, text, &tag).await?;
+                    let context = with_dockerfile(spec);
+                    let building = Building {
+                        context: &context,
+                        dockerfile: DOCKERFILE,
+                        args: &BTreeMap::new(),
+                        target: None,
+                        digest: spec.digest.as_str(),
+                        timeout: spec.setup_timeout,
+                    };
+                    build(engine, &building, &tag).await?;
                     expect(engine, &tag).await?
                 }
             };
@@ -93,6 +105,126 @@ pub(super) async fn make(engine: &Engine, spec: &BaseSpec) -> Result<Root, Sandb
     Ok(root(spec, found, from))
 }
 
+/// Makes the images of a project: main's, with those of the services beside it.
+pub(super) async fn make_project(
+    engine: &Engine,
+    spec: &BaseSpec,
+    project: Project,
+) -> Result<Root, SandboxFault> {
+    let (found, from) = of_service(engine, spec, &project.main).await?;
+    let mut images = BTreeMap::new();
+    for service in &project.others {
+        let (found, _) = of_service(engine, spec, service).await?;
+        images.insert(service.name.clone(), found.id.unwrap_or_default());
+    }
+    let mut root = root(spec, found, from);
+    let main = &project.main;
+    root.user = main.user.clone().or(root.user);
+    if let (Some(workdir), true) = (&main.workdir, spec.workdir.is_empty()) {
+        root.workdir.clone_from(workdir);
+    }
+    if let Some(workdir) = &main.workdir {
+        root.image_workdir.clone_from(workdir);
+    }
+    for (name, value) in &main.env {
+        // What the task itself sets goes over it.
+        if !spec.env.contains_key(name) {
+            root.env.insert(name.clone(), value.clone());
+        }
+    }
+    root.first = first_process(root.first, main);
+    root.volumes.extend(main.mounted().map(str::to_owned));
+    root.plan = Some(Arc::new(Plan { project, images, timeout: spec.setup_timeout }));
+    Ok(root)
+}
+
+/// What main runs as its first process; none if it does nothing but wait.
+fn first_process(of_image: Option<Vec<String>>, main: &Service) -> Option<Vec<String>> {
+    let own = of_image.map(|words| words[..words.len() - WAITING.len()].to_vec());
+    let entrypoint = main.entrypoint.clone().or(own).unwrap_or_default();
+    let waiting = || WAITING.map(str::to_owned).to_vec();
+    let command = main.command.clone().unwrap_or_else(waiting);
+    let is_idle = entrypoint.is_empty() && command == WAITING;
+    (!is_idle).then(|| [entrypoint, command].concat())
+}
+
+/// The image of a service, and the one that it was built on.
+async fn of_service(
+    engine: &Engine,
+    spec: &BaseSpec,
+    service: &Service,
+) -> Result<(ImageInspect, Option<String>), SandboxFault> {
+    let said = |fault: SandboxFault| match fault {
+        SandboxFault::Setup(why) => {
+            SandboxFault::Setup(format!("service `{}`: {why}", service.name))
+        }
+        other => other,
+    };
+    match &service.source {
+        Source::Nowhere => Err(said(SandboxFault::Setup("it has no image".to_owned()))),
+        Source::Named(name) => Ok((named(engine, name).await.map_err(said)?, None)),
+        Source::Built(recipe) => built(engine, spec, recipe).await.map_err(said),
+    }
+}
+
+async fn built(
+    engine: &Engine,
+    spec: &BaseSpec,
+    recipe: &Recipe,
+) -> Result<(ImageInspect, Option<String>), SandboxFault> {
+    let mut context: Vec<FileEntry> = with_dockerfile(spec)
+        .into_iter()
+        .filter_map(|file| {
+            let path = Path::new(&file.path).strip_prefix(&recipe.context).ok()?;
+            Some(FileEntry { path: path.to_string_lossy().into_owned(), ..file })
+        })
+        .collect();
+    let dockerfile = match &recipe.dockerfile {
+        Dockerfile::Path(path) => path.trim_start_matches("./").to_owned(),
+        Dockerfile::Text(text) => {
+            let path = ".dockerfile-of-the-compose-file".to_owned();
+            let node = FileNode::File(text.clone().into_bytes());
+            context.push(FileEntry { path: path.clone(), node, mode: 0o644 });
+            path
+        }
+    };
+    let packed = archive(&context).map_err(|error| SandboxFault::Lost(error.to_string()))?;
+    let mut hasher = blake3::Hasher::new();
+    for part in [&packed, dockerfile.as_bytes(), format!("{recipe:?}").as_bytes()] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+    }
+    let digest = hasher.finalize().to_hex();
+    let tag = format!("{REPOSITORY}:{digest}");
+    let text = context.iter().find(|file| file.path == dockerfile).map(|file| &file.node);
+    let from = match text {
+        Some(FileNode::File(bytes)) => first_image(&String::from_utf8_lossy(bytes)),
+        _ => None,
+    };
+    if let Some(found) = look_up(engine, &tag).await? {
+        return Ok((found, from));
+    }
+    let building = Building {
+        context: &context,
+        dockerfile: &dockerfile,
+        args: &recipe.args,
+        target: recipe.target.as_deref(),
+        digest: &digest,
+        timeout: spec.setup_timeout,
+    };
+    build(engine, &building, &tag).await?;
+    Ok((expect(engine, &tag).await?, from))
+}
+
+/// The environment's folder as it lies on disk.
+fn with_dockerfile(spec: &BaseSpec) -> Vec<FileEntry> {
+    let mut files = spec.environment.clone();
+    if let Image::Dockerfile(text) = &spec.image {
+        let node = FileNode::File(text.clone());
+        files.push(FileEntry { path: DOCKERFILE.to_owned(), node, mode: 0o644 });
+    }
+    files
+}
+
 fn root(spec: &BaseSpec, found: ImageInspect, from: Option<String>) -> Root {
     let config = found.config.unwrap_or_default();
     let variables = config.env.unwrap_or_default();
@@ -107,6 +239,8 @@ fn root(spec: &BaseSpec, found: ImageInspect, from: Option<String>) -> Root {
     let image_workdir = filled(config.working_dir).unwrap_or_else(|| "/".to_owned());
     let workdir =
         if spec.workdir.is_empty() { image_workdir.clone() } else { spec.workdir.clone() };
+    let entrypoint = config.entrypoint.filter(|words| !words.is_empty());
+    let waiting = WAITING.map(str::to_owned);
     Root {
         digest: spec.digest.as_str().to_owned(),
         image: found.id.unwrap_or_default(),
@@ -114,9 +248,10 @@ fn root(spec: &BaseSpec, found: ImageInspect, from: Option<String>) -> Root {
         image_workdir,
         workdir,
         env,
-        entrypoint: config.entrypoint.filter(|words| !words.is_empty()),
+        first: entrypoint.map(|words| words.into_iter().chain(waiting).collect()),
         volumes: config.volumes.unwrap_or_default(),
         from,
+        plan: None,
     }
 }
 
@@ -147,104 +282,6 @@ async fn named(engine: &Engine, name: &str) -> Result<ImageInspect, SandboxFault
         ))),
         Err(_) => Err(SandboxFault::Setup(format!("fetching the image {name} takes too long"))),
     }
-}
-
-async fn build(
-    engine: &Engine,
-    spec: &BaseSpec,
-    dockerfile: &[u8],
-    tag: &str,
-) -> Result<(), SandboxFault> {
-    let mut files = spec.environment.clone();
-    files.push(FileEntry {
-        path: "Dockerfile".to_owned(),
-        node: FileNode::File(dockerfile.to_vec()),
-        mode: 0o644,
-    });
-    let context = archive(&files).map_err(|error| SandboxFault::Lost(error.to_string()))?;
-    let options = BuildImageOptions {
-        dockerfile: "Dockerfile".to_owned(),
-        t: Some(tag.to_owned()),
-        rm: true,
-        forcerm: true,
-        labels: Some(engine.labels([(LABEL_BASE, spec.digest.as_str())])),
-        ..Default::default()
-    };
-    let mut steps =
-        Box::pin(engine.docker.build_image(options, None, Some(body_full(context.into()))));
-    let mut said = Said::default();
-    let building = async {
-        while let Some(step) = steps.next().await {
-            let step = step?;
-            let told = [step.stream, step.error_detail.and_then(|detail| detail.message)];
-            for text in told.into_iter().flatten() {
-                said.add(&text);
-            }
-        }
-        Ok::<(), Error>(())
-    };
-    let ended = tokio::time::timeout(spec.setup_timeout, building).await;
-    let told = |why: String| said.last_lines(&why);
-    match ended {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => {
-            let text = told(error.to_string());
-            match error {
-                _ if is_host_limit(&text) => Err(SandboxFault::HostLimit(text)),
-                Error::DockerStreamError { .. } | Error::DockerResponseServerError { .. } => {
-                    Err(SandboxFault::Setup(format!("the image cannot be built:\n{text}")))
-                }
-                _ => Err(fault("build an image", &error)),
-            }
-        }
-        Err(_) => {
-            let seconds = spec.setup_timeout.as_secs();
-            let text = told(format!("the build did not end within {seconds} s"));
-            Err(SandboxFault::Setup(format!("the image cannot be built:\n{text}")))
-        }
-    }
-}
-
-/// What a build has said. The engine passes its two streams on in no fixed order, so what came on the error stream is
-/// kept apart: the reason would be lost behind a long output.
-#[derive(Default)]
-struct Said {
-    output: Vec<String>,
-    errors: Vec<String>,
-}
-
-impl Said {
-    fn add(&mut self, text: &str) {
-        // The builder shows what came on the error stream in red.
-        let lines = if text.contains("\u{1b}[91m") { &mut self.errors } else { &mut self.output };
-        lines.extend(plain_lines(text));
-        lines.drain(..lines.len().saturating_sub(LINES_TOLD));
-    }
-
-    fn last_lines(&self, why: &str) -> String {
-        let errors = &self.errors[self.errors.len().saturating_sub(LINES_TOLD / 2)..];
-        let mut lines = self.output.clone();
-        lines.extend_from_slice(errors);
-        let last = self.output.last();
-        if last.is_none_or(|last| !why.contains(last.as_str())) {
-            lines.extend(plain_lines(why));
-        }
-        lines.drain(..lines.len().saturating_sub(LINES_TOLD));
-        lines.join("\n")
-    }
-}
-
-/// Lines with something on them, without the colours of terminals.
-fn plain_lines(text: &str) -> Vec<String> {
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("\u{1b}[") {
-        plain.push_str(before);
-        rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
-        rest = rest.strip_prefix('m').unwrap_or(rest);
-    }
-    plain.push_str(rest);
-    plain.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
 }
 
 /// As Harbor does with a named image: what stands in `environment/` is laid into the working directory.
@@ -289,102 +326,4 @@ async fn add_files(
     let removed = engine.docker.remove_container(&made.id, Some(options)).await;
     filled?;
     removed.map_err(said("remove a container"))
-}
-
-/// A tar of files as root owns them.
-fn archive(files: &[FileEntry]) -> io::Result<Vec<u8>> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let mut builder = tar::Builder::new(Vec::new());
-    for file in files {
-        let mut header = tar::Header::new_gnu();
-        header.set_uid(0);
-        header.set_gid(0);
-        header.set_mode(file.mode);
-        header.set_mtime(now.as_secs());
-        match &file.node {
-            FileNode::File(bytes) => {
-                header.set_size(bytes.len() as u64);
-                builder.append_data(&mut header, &file.path, bytes.as_slice())?;
-            }
-            FileNode::Directory => {
-                header.set_entry_type(tar::EntryType::Directory);
-                header.set_size(0);
-                builder.append_data(&mut header, &file.path, io::empty())?;
-            }
-            FileNode::Link(target) => {
-                header.set_entry_type(tar::EntryType::Symlink);
-                header.set_size(0);
-                builder.append_link(&mut header, &file.path, target)?;
-            }
-            FileNode::Absent => {}
-        }
-    }
-    builder.into_inner()
-}
-
-/// The image that the last stage stands on, through earlier stages of the same file.
-fn first_image(dockerfile: &str) -> Option<String> {
-    let mut stages: BTreeMap<String, String> = BTreeMap::new();
-    let mut last = None;
-    for line in dockerfile.lines() {
-        let mut words = line.split_whitespace();
-        if !words.next().is_some_and(|word| word.eq_ignore_ascii_case("from")) {
-            continue;
-        }
-        let mut words = words.filter(|word| !word.starts_with("--"));
-        let named = words.next()?.to_owned();
-        let image = stages.get(&named.to_lowercase()).cloned().unwrap_or(named);
-        if words.next().is_some_and(|word| word.eq_ignore_ascii_case("as"))
-            && let Some(alias) = words.next()
-        {
-            stages.insert(alias.to_lowercase(), image.clone());
-        }
-        last = Some(image);
-    }
-    last.filter(|image| !image.contains('$') && image != "scratch")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_image_is_found_through_stages() {
-        let check = |text: &str, expect: Option<&str>| {
-            assert_eq!(first_image(text).as_deref(), expect, "{text}");
-        };
-        check("FROM debian:12\nRUN true\n", Some("debian:12"));
-        check("from --platform=linux/amd64 a AS Build\nFROM b\nCOPY --from=build /x /x", Some("b"));
-        check("FROM a AS one\nFROM one AS two\nFROM two\n", Some("a"));
-        check("ARG X=1\nFROM a:$X\n", None);
-        check("FROM scratch\n", None);
-        check("RUN true\n", None);
-    }
-
-    #[test]
-    fn a_context_holds_what_it_is_given() {
-        let entry = |path: &str, node, mode| FileEntry { path: path.to_owned(), node, mode };
-        let files = [
-            entry("a/b", FileNode::File(b"text".to_vec()), 0o755),
-            entry("c", FileNode::Link("a/b".to_owned()), 0o777),
-            entry("d", FileNode::Directory, 0o700),
-            entry("e", FileNode::Absent, 0),
-        ];
-        let bytes = archive(&files).unwrap();
-        let mut archive = tar::Archive::new(bytes.as_slice());
-        let found: Vec<(String, u32, u64)> = archive
-            .entries()
-            .unwrap()
-            .map(|entry| {
-                let entry = entry.unwrap();
-                let header = entry.header();
-                let path = entry.path().unwrap().display().to_string();
-                (path, header.mode().unwrap(), header.uid().unwrap())
-            })
-            .collect();
-        let expect = [("a/b", 0o755, 0), ("c", 0o777, 0), ("d", 0o700, 0)];
-        let expect: Vec<_> =
-            expect.iter().map(|(path, mode, uid)| ((*path).to_owned(), *mode, *uid)).collect();
-        assert_eq!(found, expect);
-    }
 }

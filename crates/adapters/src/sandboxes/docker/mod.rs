@@ -5,6 +5,7 @@
 //! files without any program of the image. What differs from the image the engine itself tells; a second container of
 //! the same image, in which nothing runs, is the pristine base.
 
+mod build;
 mod changes;
 mod clean;
 mod container;
@@ -19,8 +20,10 @@ mod owner;
 mod program;
 mod remover;
 mod sandbox;
+mod services;
 
 pub use clean::{Leftover, LeftoverKind, Swept, sweep};
 pub use container::SandboxLabels;
 pub use host::DockerSandboxes;
 pub use inside::container_main;
+pub use services::{Compose, ComposeError};

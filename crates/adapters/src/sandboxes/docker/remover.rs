@@ -1,12 +1,13 @@
-//! Takes containers away after their sandboxes are dropped, on a thread of its own, so that dropping never waits and the
+//! Takes containers and their volumes away after their sandboxes are dropped, on a thread of its own, so that dropping never waits and the
 //! end of the program leaves nothing behind ([`Remover`]).
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
     thread,
+    time::Duration,
 };
 
-use bollard::query_parameters::RemoveContainerOptions;
+use bollard::query_parameters::{RemoveContainerOptions, RemoveVolumeOptions};
 use tokio::{
     sync::{Semaphore, mpsc},
     task::JoinSet,
@@ -17,9 +18,22 @@ use super::engine::{Engine, is_absent};
 /// Removals at once: each keeps the engine busy with unmounting.
 const AT_ONCE: usize = 4;
 
+/// A volume is free once every container that has it is gone; so often it is asked, and so long it is waited between.
+const VOLUME_TRIES: u32 = 100;
+const VOLUME_PAUSE: Duration = Duration::from_millis(100);
+
+/// What is to be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Doomed {
+    /// A container by its id, with the volumes that are its own.
+    Container(String),
+    /// A volume by its name, once nobody has it.
+    Volume(String),
+}
+
 /// Gives containers away to be removed. When the last clone goes, all that were given are gone.
 pub(super) struct Remover {
-    sender: Option<mpsc::UnboundedSender<String>>,
+    sender: Option<mpsc::UnboundedSender<Doomed>>,
     thread: Option<thread::JoinHandle<()>>,
     failed: Arc<Mutex<Vec<String>>>,
 }
@@ -27,7 +41,7 @@ pub(super) struct Remover {
 impl Remover {
     /// Starts the thread; it connects by itself, because connections belong to the runtime that made them.
     pub(super) fn start(address: String, engine: &Engine) -> std::io::Result<Self> {
-        let (sender, mut receiver) = mpsc::unbounded_channel::<String>();
+        let (sender, mut receiver) = mpsc::unbounded_channel::<Doomed>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let owner = engine.owner.as_ref().clone();
         let failed = Arc::new(Mutex::new(Vec::new()));
@@ -37,20 +51,24 @@ impl Remover {
                 let mut removals = JoinSet::new();
                 let places = Arc::new(Semaphore::new(AT_ONCE));
                 let mut engine = None;
-                while let Some(container) = receiver.recv().await {
+                while let Some(doomed) = receiver.recv().await {
                     if engine.is_none() {
                         engine = Engine::connect(&address, owner.clone()).await.ok();
                     }
                     let (places, engine, told) = (places.clone(), engine.clone(), told.clone());
                     removals.spawn(async move {
-                        let _place = places.acquire_owned().await;
-                        let removed = match &engine {
-                            Some(engine) => remove(engine, &container).await,
-                            None => Err("the engine does not answer".to_owned()),
+                        let removed = match (&engine, &doomed) {
+                            (Some(engine), Doomed::Container(id)) => {
+                                let _place = places.acquire_owned().await;
+                                remove(engine, id).await
+                            }
+                            (Some(engine), Doomed::Volume(name)) => free(engine, name).await,
+                            (None, _) => Err("the engine does not answer".to_owned()),
                         };
                         if let Err(why) = removed {
                             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-                            told.push(format!("{container}: {why}"));
+                            let (Doomed::Container(name) | Doomed::Volume(name)) = doomed;
+                            told.push(format!("{name}: {why}"));
                         }
                     });
                     while removals.try_join_next().is_some() {}
@@ -62,15 +80,15 @@ impl Remover {
         Ok(Self { sender: Some(sender), thread: Some(thread), failed })
     }
 
-    /// Takes a container over; it is killed and removed with its volumes.
-    pub(super) fn take(&self, container: String) {
+    /// Takes something over; a container is killed and removed with its volumes.
+    pub(super) fn take(&self, doomed: Doomed) {
         if let Some(sender) = &self.sender {
             // The thread lives as long as the sender.
-            let _ = sender.send(container);
+            let _ = sender.send(doomed);
         }
     }
 
-    /// Containers that could not be removed, with why; `pcb clean` tries again.
+    /// What could not be removed, with why; `pcb clean` tries again.
     pub(super) fn failed(&self) -> Vec<String> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -95,4 +113,19 @@ pub(super) async fn remove(engine: &Engine, container: &str) -> Result<(), Strin
         Err(bollard::errors::Error::DockerResponseServerError { status_code: 409, .. }) => Ok(()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Removes a volume as soon as nobody has it.
+async fn free(engine: &Engine, volume: &str) -> Result<(), String> {
+    for _ in 0..VOLUME_TRIES {
+        match engine.docker.remove_volume(volume, None::<RemoveVolumeOptions>).await {
+            Ok(()) => return Ok(()),
+            Err(error) if is_absent(&error) => return Ok(()),
+            Err(bollard::errors::Error::DockerResponseServerError { status_code: 409, .. }) => {
+                tokio::time::sleep(VOLUME_PAUSE).await;
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Err("it is still in use".to_owned())
 }

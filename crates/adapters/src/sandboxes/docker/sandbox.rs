@@ -10,8 +10,8 @@ use domain::{
     ids::Turn,
 };
 use engine::ports::sandbox::{
-    Capture, CommandSpec, Ended, FileEntry, FileNode, Finished, LimitKind, Limits, Recording,
-    Sandbox, SandboxFault, Started,
+    Capture, CommandSpec, Ended, FileEntry, FileNode, Finished, LimitKind, Limits, Sandbox,
+    SandboxFault, Started,
 };
 use tokio::sync::oneshot;
 
@@ -20,6 +20,7 @@ use super::{
     container::{Container, SandboxLabels},
     host::Maker,
     link::{Cargo, Launch, Taken},
+    services::Services,
 };
 
 /// A sandbox made of a container.
@@ -27,6 +28,8 @@ pub(super) struct DockerSandbox {
     maker: Arc<Maker>,
     base: Arc<Base>,
     container: Arc<Container>,
+    /// What runs beside it.
+    services: Option<Services>,
     meter: Arc<Meter>,
     limits: Limits,
     labels: Arc<SandboxLabels>,
@@ -77,11 +80,11 @@ struct Meter {
 }
 
 impl DockerSandbox {
-    /// Takes over a container that runs.
+    /// Takes over a container that runs, with its services.
     pub(super) fn new(
         maker: Arc<Maker>,
         base: Arc<Base>,
-        container: Container,
+        (container, services): (Container, Option<Services>),
         limits: &Limits,
         labels: Arc<SandboxLabels>,
     ) -> Self {
@@ -91,6 +94,7 @@ impl DockerSandbox {
             maker,
             base,
             container,
+            services,
             meter: Arc::new(meter),
             limits: limits.clone(),
             labels,
@@ -124,15 +128,13 @@ impl DockerSandbox {
     }
 
     fn launch(&self, command: &CommandSpec) -> Launch {
-        let root = &self.base.root;
-        let mut env = root.env.clone();
-        env.extend(command.env.clone());
-        Launch {
-            argv: command.argv.clone(),
-            cwd: command.cwd.clone().unwrap_or_else(|| root.workdir.clone()),
-            env,
-            user: command.user.clone().or_else(|| root.user.clone()),
+        let mut launch = self.base.root.launch(command.argv.clone());
+        launch.env.extend(command.env.clone());
+        if let Some(cwd) = &command.cwd {
+            launch.cwd.clone_from(cwd);
         }
+        launch.user = command.user.clone().or(launch.user);
+        launch
     }
 
     /// What differs from the base; kept as long as nothing can change it.
@@ -155,14 +157,14 @@ impl DockerSandbox {
         limits: &Limits,
     ) -> Result<Box<dyn Sandbox>, SandboxFault> {
         let manifest = self.found().await?.manifest;
-        let making = self.maker.start(&self.base.root, limits, Recording::Nothing, &self.labels);
-        let made = making.await?;
         let (absent, present) = moved(&manifest, paths);
         let cargo = match self.kept() {
             Some(kept) => kept.cargo.only(&present),
             None => self.container.link.carry(&present).await?,
         };
-        made.link.unload(&absent, &cargo).await?;
+        let root = &self.base.root;
+        let making = self.maker.start_changed(root, limits, &self.labels, &absent, &cargo);
+        let made = making.await?;
         let (maker, base) = (self.maker.clone(), self.base.clone());
         Ok(Box::new(Self::new(maker, base, made, limits, self.labels.clone())))
     }
@@ -434,6 +436,9 @@ impl Sandbox for DockerSandbox {
         }
         match self.container.link.stop().await {
             Ok(_) => {
+                if let Some(services) = &self.services {
+                    services.freeze().await?;
+                }
                 self.progress().state = State::Frozen;
                 Ok(())
             }
@@ -447,6 +452,9 @@ impl Sandbox for DockerSandbox {
             State::Running => return Ok(()),
             State::Ended => return Err(SandboxFault::Lost("the sandbox has ended".into())),
             State::Frozen => {}
+        }
+        if let Some(services) = &self.services {
+            services.thaw().await?;
         }
         self.container.link.go_on().await?;
         let mut progress = self.progress();
@@ -513,7 +521,10 @@ impl Sandbox for DockerSandbox {
             return Ok(());
         }
         let count = self.container.link.count().await.ok();
-        let ended = match &self.base.root.entrypoint {
+        if let Some(services) = &self.services {
+            services.end().await?;
+        }
+        let ended = match &self.base.root.first {
             None => self.container.link.kill_all().await,
             // The image's own init may end with what it waits for, or start it again.
             Some(_) => self.end_with_container().await,

@@ -206,6 +206,7 @@ fn no_limits() -> Limits {
         processes_max: None,
         disk_mb: None,
         cpus: None,
+        gpus: 0,
         network: Network::Off,
     }
 }
@@ -305,6 +306,7 @@ impl Maker {
             processes_max: limits.processes_max.or(Some(PROCESSES_MAX)),
             disk_mb: limits.disk_mb.or(Some(DISK_MB)),
             cpus: limits.cpus,
+            gpus: 0,
             network: limits.network,
         };
         let cgroup = Cgroup::make(&self.hierarchy, layers.session.name(), &limits)
