@@ -29,6 +29,9 @@ pub(super) fn read_outside(environment: &[FileEntry]) -> Vec<String> {
         let Ok(documents) = Yaml::load_from_str(&text) else { continue };
         let mut named = Vec::new();
         documents.iter().for_each(|document| look(document, &mut named));
+        // An anchor stands wherever it is used.
+        named.sort();
+        named.dedup();
         for (key, path) in named {
             match inside(&name, &path) {
                 Some(file) if known.insert(file.clone()) => waiting.push_back(file),
