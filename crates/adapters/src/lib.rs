@@ -5,6 +5,8 @@ pub mod catalog;
 pub mod checks;
 pub mod clock;
 pub mod executors;
+pub mod models;
 pub mod process;
 pub mod sandboxes;
 pub mod users;
+pub mod wire;

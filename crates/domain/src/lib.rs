@@ -20,5 +20,6 @@ pub mod result;
 pub mod score;
 pub mod seed;
 pub mod session;
+pub mod usage;
 pub mod verdict;
 pub mod wording;

@@ -2,12 +2,16 @@
 
 mod channel;
 mod events;
+mod model_call;
 mod recorded;
 mod tree;
 
 pub use channel::{Channel, ChannelSet, Missing};
 pub use events::{
     AgentMessage, EventTime, NetAttempt, NetOutcome, Permission, ProcessEvent, UserWords,
+};
+pub use model_call::{
+    Break, CallOutcome, HostedDecision, HostedTool, ModelCall, Purpose, WireFormat,
 };
 pub use recorded::Recorded;
 pub use tree::{Change, ChangeKind, FileDiff, FileKind, Manifest, ManifestEntry};

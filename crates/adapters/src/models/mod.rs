@@ -1,0 +1,8 @@
+//! Models by their providers' forms: what the gateway reads in passing, what our own calls speak, and a scripted one.
+
+pub mod exchange;
+pub mod formats;
+pub mod http;
+pub mod provider;
+pub mod scripted;
+pub mod secret;
