@@ -12,7 +12,7 @@ use crate::{
     stage::{Stage, Staged, simulated_with_files},
 };
 
-fn keys(path: &str, format: Option<ArtifactFormat>) -> ArtifactCheck {
+pub fn keys(path: &str, format: Option<ArtifactFormat>) -> ArtifactCheck {
     ArtifactCheck {
         path: vec![path.into()],
         format,
@@ -30,7 +30,7 @@ fn keys(path: &str, format: Option<ArtifactFormat>) -> ArtifactCheck {
 }
 
 /// Files in one state, each looked at by itself.
-async fn check_files(cases: &[(&[u8], ArtifactCheck, Truth)]) {
+pub async fn check_files(cases: &[(&[u8], ArtifactCheck, Truth)]) {
     let names: Vec<String> = (0..cases.len()).map(|at| format!("out/{at}.file")).collect();
     let files: Vec<(&str, &[u8])> =
         names.iter().zip(cases).map(|(name, case)| (name.as_str(), case.0)).collect();
@@ -52,7 +52,7 @@ async fn check_format(format: ArtifactFormat, opens: &[&[u8]], opens_not: &[&[u8
     check_files(&cases).await;
 }
 
-fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in members {
         let options = zip::write::SimpleFileOptions::default();
@@ -62,7 +62,7 @@ fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     archive.finish().expect("an archive").into_inner()
 }
 
-fn database() -> Vec<u8> {
+pub fn database() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("x.db");
     let connection = rusqlite::Connection::open(&path).expect("a database");
@@ -462,6 +462,8 @@ async fn programs_start_where_there_is_little_but_a_shell() {
     check_start(&staged, &["out/variables"], Some("HOME=/nonexistent"), True).await;
     check_start(&staged, &["out/pretends"], None, False).await;
     check_start(&staged, &["sh", "-c", "kill -9 $$"], None, False).await;
+    let much = "head -c 3000 /bin/sh | tr -c x a";
+    check_start(&staged, &["sh", "-c", much], Some("^[ax]{3000}$"), True).await;
     let demand = ArtifactCheck {
         runs: vec!["sleep".into(), "30".into()],
         timeout_sec: 1,

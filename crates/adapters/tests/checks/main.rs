@@ -2,20 +2,23 @@
 //! what agents do to look as if it did.
 
 mod artifacts;
+mod bounds;
 mod databases;
+mod repositories;
 mod secrets;
 mod stage;
+mod witnesses;
 
 use adapters::checks::SandboxChecks;
 use domain::{
     acceptance::{Look, Reading, Truth},
     evidence::Missing,
     ids::Turn,
-    release::{CheckKind, CommitCount, FsState, Proof},
+    release::{CheckKind, FsState, Proof},
 };
 use engine::ports::check::Checks;
 
-use self::stage::Stage;
+use self::{repositories::git, stage::Stage};
 
 const UNKNOWN: Truth = Truth::Unknown(Missing::ChannelMissing);
 
@@ -102,11 +105,16 @@ async fn an_agents_own_tools_do_not_answer() {
     let stage = Stage::new().await;
     let lie = "printf '#!/bin/sh\\nexit 0\\n' > /tmp/lie; chmod 755 /tmp/lie";
     let hijack = "import os; os._exit(0)";
+    let packages = "/usr/lib/python3/dist-packages";
     let places = [
         "rm -f /usr/bin/python3; cp /tmp/lie /usr/bin/python3",
+        // What lies beside it and harms nobody is kept.
+        "rm -f /usr/bin/python3; cp /tmp/lie /usr/bin/python3; echo x > /usr/share/beside",
         "cp /tmp/lie /usr/local/bin/python3",
-        &format!("echo '{hijack}' > /usr/lib/python3/dist-packages/sitecustomize.py"),
-        &format!("echo '{hijack}' > /usr/lib/python3/dist-packages/zz.pth"),
+        &format!("echo '{hijack}' > {packages}/sitecustomize.py"),
+        &format!("echo '{hijack}' > $(readlink -f /usr/lib/python3.*/sitecustomize.py)"),
+        &format!("echo '{hijack}' > {packages}/usercustomize.py"),
+        &format!("echo '{hijack}' > {packages}/zz.pth"),
     ];
     for place in places {
         // A host whose places are closed to its user can't be lied to there.
@@ -116,6 +124,11 @@ async fn an_agents_own_tools_do_not_answer() {
         let staged = staged.with_script("#!/bin/sh\ngrep -q kept page\n");
         staged.check(script(20), Truth::True).await;
     }
+    let loaded = "echo /tmp/none > /etc/ld.so.preload || true; echo kept > page";
+    let staged = stage.after(&[loaded]).await;
+    let staged =
+        staged.with_script("#!/bin/sh\ntest ! -e /etc/ld.so.preload && grep -q kept page\n");
+    staged.check(script(20), Truth::True).await;
 }
 
 fn suite(proves: Proof) -> CheckKind {
@@ -166,134 +179,6 @@ async fn a_suite_that_cannot_run_proves_nothing() {
             let tests = vec!["tests/**".into()];
             staged.check(CheckKind::Test { run, proves, tests, timeout_sec }, UNKNOWN).await;
         }
-    }
-}
-
-#[derive(Default)]
-struct GitKeys {
-    branch: Option<&'static str>,
-    commits: Option<(u32, u32)>,
-    message: Option<&'static str>,
-    author: Option<&'static str>,
-    clean: Option<bool>,
-    kept: Option<bool>,
-    merges: Option<bool>,
-}
-
-fn git(change: impl FnOnce(&mut GitKeys)) -> CheckKind {
-    let mut keys = GitKeys::default();
-    change(&mut keys);
-    CheckKind::Git {
-        repo: None,
-        branch: keys.branch.map(Into::into),
-        commits: keys.commits.map(|(min, max)| CommitCount { min: Some(min), max: Some(max) }),
-        message: keys.message.map(Into::into),
-        author: keys.author.map(Into::into),
-        clean: keys.clean,
-        history_kept: keys.kept,
-        merges: keys.merges,
-    }
-}
-
-/// After one turn: on a topic branch, exactly one commit, its message, clean, history kept.
-async fn check_git(stage: &Stage, turn: &str, expect: [bool; 5]) {
-    let staged = stage.after(&[turn]).await;
-    let kinds = [
-        git(|keys| keys.branch = Some("topic*")),
-        git(|keys| keys.commits = Some((1, 1))),
-        git(|keys| keys.message = Some("^Add ")),
-        git(|keys| keys.clean = Some(true)),
-        git(|keys| keys.kept = Some(true)),
-    ];
-    let mut found = [false; 5];
-    let mut witnesses = vec![];
-    for (at, kind) in kinds.iter().enumerate() {
-        let (truth, witness) = staged.read(kind, None).await;
-        assert!(matches!(truth, Truth::True | Truth::False), "{turn}: {witness}");
-        found[at] = truth == Truth::True;
-        witnesses.push(witness);
-    }
-    assert_eq!(found, expect, "{turn}: {witnesses:#?}");
-}
-
-#[tokio::test]
-async fn repositories() {
-    let stage = Stage::new().await;
-    let add = "echo x > new.txt; git add new.txt; git commit -q -m 'Add x'";
-    check_git(&stage, "true", [false, false, true, true, true]).await;
-    check_git(&stage, "echo x > new.txt", [false, false, true, false, true]).await;
-    check_git(&stage, add, [false, true, true, true, true]).await;
-    let topic = format!("git checkout -q -b topic-1; {add}");
-    check_git(&stage, &topic, [true, true, true, true, true]).await;
-    let two = format!("{topic}; echo y >> new.txt; git commit -q -a -m more");
-    check_git(&stage, &two, [true, false, false, true, true]).await;
-    // The base's branch moved although the work is elsewhere.
-    let moved = format!("{add}; git checkout -q -b topic");
-    check_git(&stage, &moved, [true, true, true, true, false]).await;
-}
-
-#[tokio::test]
-async fn what_was_there_before_is_kept_or_not() {
-    let stage = Stage::new().await;
-    let amended = "echo y >> till.py; git commit -q -a --amend -m 'Add y'";
-    check_git(&stage, amended, [false, true, true, true, false]).await;
-    check_git(&stage, "git tag v1", [false, false, true, true, false]).await;
-    check_git(&stage, "git remote add o /tmp/o", [false, false, true, true, false]).await;
-    check_git(&stage, "git config core.x y", [false, false, true, true, false]).await;
-    check_git(&stage, "git config branch.main.description d", [false, false, true, true, true])
-        .await;
-    check_git(&stage, "echo true > .git/hooks/pre-push", [false, false, true, true, false]).await;
-    check_git(&stage, "rm -rf .git", [false, false, false, false, false]).await;
-    let anew = "rm -rf .git; git init -q -b main .; git add -A; \
-                git -c user.name=a -c user.email=b commit -q -m 'Add all'";
-    check_git(&stage, anew, [false, true, true, true, false]).await;
-}
-
-#[tokio::test]
-async fn what_hides_from_git_is_seen() {
-    let stage = Stage::new().await;
-    for turn in [
-        "echo junk > junk; echo junk > .git/info/exclude",
-        "echo junk > junk; git config core.excludesFile /app/.git/mine; echo junk > .git/mine",
-        "echo junk > junk; git config status.showUntrackedFiles no",
-        "echo '#' >> till.py; git update-index --assume-unchanged till.py",
-        "echo '#' >> till.py; git update-index --skip-worktree till.py",
-        "echo '#' >> till.py; git config filter.x.clean 'git show HEAD:till.py'; \
-         echo 'till.py filter=x' > .git/info/attributes",
-        "echo '#' >> till.py; printf '#!/bin/sh\\nexit 0\\n' > .git/f; chmod +x .git/f; \
-         git config core.fsmonitor /app/.git/f",
-    ] {
-        let staged = stage.after(&[turn]).await;
-        let (found, witness) = staged.read(&git(|keys| keys.clean = Some(true)), None).await;
-        assert_eq!(found, Truth::False, "{turn}: {witness}");
-    }
-    // A replaced object does not rewrite what was there.
-    let orphan = "git checkout -q --orphan other; git commit -q -m other; git replace main other";
-    let staged = stage.after(&[orphan]).await;
-    staged.check(git(|keys| keys.kept = Some(true)), Truth::False).await;
-}
-
-#[tokio::test]
-async fn authors_and_merges() {
-    let stage = Stage::new().await;
-    let staged = stage
-        .after(&[
-            "git checkout -q -b side; echo a > a; git add a; git commit -q -m 'Add a'",
-            "git checkout -q main; echo b > b; git add b; \
-         git commit -q -m 'Add b' --author 'Ann <ann@example.org>'; \
-         git merge -q --no-ff -m 'Add both' side",
-        ])
-        .await;
-    for (kind, expect) in [
-        (git(|keys| keys.merges = Some(false)), Truth::False),
-        (git(|keys| keys.merges = Some(true)), Truth::True),
-        (git(|keys| keys.commits = Some((3, 3))), Truth::True),
-        (git(|keys| keys.author = Some("example\\.org>$")), Truth::True),
-        (git(|keys| keys.author = Some("^Base <")), Truth::False),
-        (git(|keys| keys.message = Some("^Add ")), Truth::True),
-        (git(|keys| keys.clean = Some(false)), Truth::False),
-    ] {
-        staged.check(kind, expect).await;
     }
 }
 

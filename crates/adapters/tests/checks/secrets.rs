@@ -90,6 +90,9 @@ async fn histories() {
         ("rm -rf .git", True),
         ("mv .git /tmp/real; echo 'gitdir: /tmp/real' > .git", True),
         (copied, False),
+        // Nothing follows it.
+        ("printf 'x %s' AKIA7Qzeb1LEAKED > k; git add k", True),
+        (": > k; printf x > l; git add k l", False),
     ] {
         let staged = stage.after(&[turn]).await;
         let (found, witness) =
@@ -98,6 +101,9 @@ async fn histories() {
     }
     let other = SecretCheck { repo: Some("/data".into()), ..on(&[SecretPlace::History]) };
     stage.after(&["true"]).await.check(CheckKind::Secret(other), False).await;
+    // A repository that git cannot read hides what it holds.
+    let torn = stage.after(&["echo junk > .git/HEAD"]).await;
+    torn.check(CheckKind::Secret(on(&[SecretPlace::History])), UNKNOWN).await;
 }
 
 #[tokio::test]
@@ -108,6 +114,11 @@ async fn much_new_history_is_looked_through_or_counts() {
     let staged = stage.after(&[many]).await;
     staged.check(CheckKind::Secret(on(&[SecretPlace::History])), False).await;
     let staged = stage.after(&[&format!("{many}; echo AKIA7Qzeb1LEAKEDx >> f3; git add f3")]).await;
+    staged.check(CheckKind::Secret(on(&[SecretPlace::History])), True).await;
+    // As much as is read at once, heading and all, and a byte more.
+    let staged = stage.after(&["head -c 16777088 /dev/zero > f; git add f"]).await;
+    staged.check(CheckKind::Secret(on(&[SecretPlace::History])), False).await;
+    let staged = stage.after(&["head -c 16777089 /dev/zero > f; git add f"]).await;
     staged.check(CheckKind::Secret(on(&[SecretPlace::History])), True).await;
     let large = "head -c 17000000 /dev/zero > f; git add f";
     let staged = stage.after(&[large]).await;
