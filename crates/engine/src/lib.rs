@@ -14,5 +14,6 @@ pub mod setup;
 
 mod readings;
 mod seal;
+mod shell;
 mod stop;
 mod watchdog;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use domain::{
     ids::Hash,
-    release::{PairEnvironment, Task, WorkdirSource},
+    release::{Environment, PairEnvironment, Task, WorkdirSource},
 };
 use tokio::sync::Semaphore;
 
@@ -14,13 +14,18 @@ use crate::ports::sandbox::{
 
 /// The limits of a task's sandboxes in the agent's phase.
 pub fn task_limits(task: &Task) -> Limits {
+    Limits { network: reached(task.agent_network()), ..environment_limits(&task.environment) }
+}
+
+/// The limits of an environment's sandboxes where no phase says otherwise.
+pub fn environment_limits(environment: &Environment) -> Limits {
     Limits {
-        memory_mb: task.environment.memory_mb,
+        memory_mb: environment.memory_mb,
         processes_max: None,
-        disk_mb: task.environment.storage_mb,
-        cpus: task.environment.cpus,
-        gpus: task.environment.gpus,
-        network: reached(task.agent_network()),
+        disk_mb: environment.storage_mb,
+        cpus: environment.cpus,
+        gpus: environment.gpus,
+        network: reached(&environment.network),
     }
 }
 
@@ -35,14 +40,14 @@ pub fn reached(network: &domain::release::Network) -> Network {
     }
 }
 
-/// What the base of a task on a pair's host toolchains is made of. `env` are the environment's variables with those
-/// of the host looked up, `environment` is the task's folder of that name without its Dockerfile; the image is none for
-/// sandboxes that need none.
+/// What the base of an environment on a pair's host toolchains is made of. `env` are its variables with those of the
+/// host looked up, `files` its folder without its Dockerfile; the image is none for sandboxes that need none.
 pub fn base_spec(
-    task: &Task,
+    environment: &Environment,
+    limits: Limits,
     pair: &PairEnvironment,
     env: BTreeMap<String, String>,
-    environment: Vec<FileEntry>,
+    files: Vec<FileEntry>,
     image: Image,
 ) -> BaseSpec {
     let toolchains: Vec<String> = pair
@@ -51,15 +56,14 @@ pub fn base_spec(
         .filter_map(|need| need.split([' ', '<', '>', '=']).find(|word| !word.is_empty()))
         .map(str::to_owned)
         .collect();
-    let setup_timeout = Duration::from_secs_f64(task.environment.build_timeout_sec);
-    let limits = task_limits(task);
+    let setup_timeout = Duration::from_secs_f64(environment.build_timeout_sec);
     // What only the image knows is left to it.
-    let workdir = match task.environment.workdir_said_by {
+    let workdir = match environment.workdir_said_by {
         WorkdirSource::Image => String::new(),
-        _ => task.environment.workdir.clone(),
+        _ => environment.workdir.clone(),
     };
-    let digest = digest(&environment, &workdir, &env, &toolchains, &image);
-    BaseSpec { digest, image, environment, workdir, env, toolchains, setup_timeout, limits }
+    let digest = digest(&files, &workdir, &env, &toolchains, &image);
+    BaseSpec { digest, image, environment: files, workdir, env, toolchains, setup_timeout, limits }
 }
 
 /// Whether the toolchains of a base are as new as a pair needs them. One that is too old, or does not say how old

@@ -2,6 +2,7 @@
 
 mod healthcheck;
 mod steps;
+mod verification;
 
 use std::{
     collections::BTreeMap,
@@ -19,12 +20,11 @@ use domain::{
     fault::{Ending, Flag},
     ids::Turn,
     release::VerifyMode,
-    session::{Answer, CheckRequest, Command, CompletionReport, Observation, TurnStop, Wordsmith},
+    session::{Answer, CheckRequest, Command, Observation, TurnStop, Wordsmith},
 };
 use tokio::sync::{Mutex, Notify, mpsc::UnboundedSender};
 
 use crate::{
-    completion::Verified,
     evidence::{CapturedTurn, Gathered},
     ports::{
         agent::{Brief, Conversation, Observer},
@@ -211,6 +211,11 @@ impl Stage {
             let detail = fault.to_string();
             Stop::Other(Flag::MaterialiseFailed, Some(Ending::PreparationFailed), detail)
         })?;
+        if let Some(fault) = self.setup.verifier_base_fault() {
+            let detail = format!("the verifier's environment: {fault}");
+            let ending = Some(Ending::PreparationFailed);
+            return Err(Stop::Other(Flag::MaterialiseFailed, ending, detail));
+        }
         let made = self.ports.sandboxes.provision(base, &self.setup.limits, Recording::Processes);
         let sandbox: Arc<dyn Sandbox> = Arc::from(made.await?);
         self.sandbox.set(sandbox).map_err(|_| twice("sandbox"))?;
@@ -225,6 +230,7 @@ impl Stage {
         let brief = Brief {
             workdir: self.setup.scenario.workdir.clone(),
             user: self.setup.agent_user.clone(),
+            skills_dir: self.setup.skills_dir.clone(),
         };
         let opened = self.ports.agent.open(self.sandbox()?.clone(), &brief).await?;
         self.conversation.set(opened).map_err(|_| twice("agent"))?;
@@ -381,44 +387,9 @@ impl Stage {
         if rule.verify == VerifyMode::Fresh {
             sandbox.end().await?;
         }
-        let verifier_tools_changed = self.tools_changed(&capture.manifest).await;
-        Ok(Answer::Sealed { digest, verifier_tools_changed })
-    }
-
-    async fn verify_completion(&self) -> Result<Answer, Stop> {
-        let sandbox = self.sandbox()?;
-        let rule = &self.setup.scenario.completion;
         let verifier = self.verifier_at_seal();
-        let began_ms = self.ports.clock.now_ms();
-        let (verified, survivors) = match rule.verify {
-            VerifyMode::Fresh => {
-                let fresh = sandbox.restore(&rule.paths, &verifier.limits).await?;
-                let verified = verifier.verify(fresh.as_ref()).await?;
-                fresh.end().await?;
-                (verified, Vec::new())
-            }
-            VerifyMode::Live => {
-                let survivors = self.gathered.lock().await.alive();
-                self.thaw().await?;
-                let verified = verifier.verify(sandbox.as_ref()).await?;
-                sandbox.end().await?;
-                (verified, survivors)
-            }
-        };
-        Ok(Answer::CompletionVerified(self.report(verified, &survivors, began_ms)?))
-    }
-
-    /// What a verifier left, its output kept.
-    fn report(
-        &self,
-        verified: Verified,
-        survivors: &[String],
-        began_ms: u64,
-    ) -> Result<CompletionReport, RecordError> {
-        let output = seal::verifier_output(&verified.finished, survivors);
-        let output = self.ports.record.put(Blob::Bytes(&output))?;
-        let took_ms = self.ports.clock.now_ms().saturating_sub(began_ms);
-        Ok(CompletionReport { outcome: verified.outcome, took_ms, output: Some(output) })
+        let verifier_tools_changed = self.tools_changed(verifier, &capture.manifest).await;
+        Ok(Answer::Sealed { digest, verifier_tools_changed })
     }
 
     /// Nothing of the session goes on after this, whatever its parts say to it.

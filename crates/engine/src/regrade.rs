@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use domain::{
     evidence::FileKind,
+    release::VerifyMode,
     session::{Answer, Command, Divergence, Entry, Event, replay},
 };
 use thiserror::Error;
@@ -46,6 +47,9 @@ pub enum RegradeError {
         /// Why it was not kept.
         why: String,
     },
+    /// What ran beside the tests is gone.
+    #[error("it was verified in place, beside what still ran")]
+    Live,
     /// The base is not there.
     #[error("the base cannot be made: {0}")]
     Base(SandboxFault),
@@ -70,6 +74,9 @@ pub async fn regrade(
     past: Past<'_>,
     cancellation: Cancellation,
 ) -> Result<SessionOutcome, RegradeError> {
+    if setup.scenario.completion.verify == VerifyMode::Live {
+        return Err(RegradeError::Live);
+    }
     let session = replay(setup.scenario.clone(), past.entries)?;
     let sandbox = laid_out(&setup, &ports, &past).await?;
     let gathered = gathered(&setup, &past)?;

@@ -56,13 +56,9 @@ pub(crate) async fn keep(
     Ok(record.put(Blob::Seal(&seal)))
 }
 
-/// What a verifier printed, with the programs that ran beside it where it ran in place.
-pub(crate) fn verifier_output(finished: &Finished, survivors: &[String]) -> Vec<u8> {
-    let mut text = Vec::new();
-    for program in survivors {
-        text.extend_from_slice(format!("(still running: {program})\n").as_bytes());
-    }
-    text.extend_from_slice(&finished.stdout);
+/// What a verifier printed.
+pub(crate) fn verifier_output(finished: &Finished) -> Vec<u8> {
+    let mut text = finished.stdout.clone();
     if !finished.stderr.is_empty() {
         text.extend_from_slice(b"\n(standard error)\n");
         text.extend_from_slice(&finished.stderr);

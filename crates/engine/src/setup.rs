@@ -32,12 +32,23 @@ pub struct Setup {
     pub healthcheck: Option<Healthcheck>,
     /// Who the agent is inside; none means the base's own.
     pub agent_user: Option<String>,
+    /// Absolute directory inside with skills that the agent is to use.
+    pub skills_dir: Option<String>,
     /// The native verifier.
     pub verifier: Arc<Verifier>,
     /// What each step of a task that has several brings along, in order.
     pub steps: Arc<[StepParts]>,
     /// The pair's `checks/` folder, paths relative to it.
     pub check_files: Arc<[FileEntry]>,
+}
+
+impl Setup {
+    /// Why a base could not be made that a verifier of the task, or of a step, has for itself.
+    pub fn verifier_base_fault(&self) -> Option<&SandboxFault> {
+        let of_steps = self.steps.iter().map(|step| &step.verifier);
+        let all = of_steps.chain(self.steps.is_empty().then_some(self.verifier.as_ref()));
+        all.into_iter().find_map(Verifier::base_fault)
+    }
 }
 
 /// What a step of a task brings along.

@@ -13,18 +13,18 @@ use domain::{
     evidence::ChannelSet,
     ids::{Attempt, Hash, PairId, Repeat},
     plan::{AttemptState, UserKind, Work, WorkKind, remaining},
-    release::{Pair, Task, WorkdirSource},
+    release::{Home, HomeOrigin, Pair, SeparateHome, Step, Task, WorkdirSource},
     result::up_to_seal,
     session::{Answer, Entry, Event, Scenario},
 };
 use engine::{
     cancel::Canceller,
     completion::Verifier,
-    materialise::{base_spec, materialise, new_enough, task_limits},
+    materialise::{base_spec, environment_limits, materialise, new_enough, reached, task_limits},
     ports::{
         agent::Agent,
         record::{Record, Seal},
-        sandbox::{Base, FileEntry, FileNode, SandboxFault},
+        sandbox::{Base, BaseSpec, FileEntry, FileNode, Limits, SandboxFault},
         watch::{SessionKey, Watch},
     },
     regrade::{Past, regrade},
@@ -34,7 +34,7 @@ use engine::{
 use report::live::Live;
 use store::{
     reader::{AttemptFound, RunReader},
-    release_files::{LoadedRelease, StepFiles, TaskFiles, TreeFile},
+    release_files::{LoadedRelease, TaskFiles, TreeFile},
     run::AttemptHead,
     utc,
     writer::RunWriter,
@@ -56,7 +56,23 @@ const ROUNDS_MAX: u32 = 2;
 const CPUS: f64 = 1.0;
 
 /// Bases by the pair that they are for.
-pub type Bases = BTreeMap<PairId, Result<Base, SandboxFault>>;
+pub type Bases = BTreeMap<PairId, PairBases>;
+
+/// The bases of one pair.
+#[derive(Clone, Debug)]
+pub struct PairBases {
+    /// Where its agent works.
+    pub agent: Result<Base, SandboxFault>,
+    /// What the verifier of the task, or of each step, has for itself; none where it has nothing.
+    pub verifiers: Vec<Option<Result<Base, SandboxFault>>>,
+}
+
+impl PairBases {
+    /// Those that were made.
+    pub fn made(&self) -> impl Iterator<Item = &Base> {
+        self.agent.iter().chain(self.verifiers.iter().flatten().flatten())
+    }
+}
 
 /// Everything that sessions of one run share.
 pub struct Conduct<'a> {
@@ -97,36 +113,97 @@ pub async fn bases(
 ) -> Result<Bases, Failure> {
     let pairs: BTreeSet<&PairId> = pairs.into_iter().collect();
     let mut specs = Vec::new();
-    let mut wanted: BTreeMap<PairId, Hash> = BTreeMap::new();
+    let mut wanted = Vec::new();
     for id in pairs {
         let Some((pair, task)) = pair_and_task(release, id) else { continue };
-        let spec = base_spec(
-            task,
-            &pair.environment,
-            options::resolve(&task.environment.env)?,
-            environment(release, task),
-            host.image(task, release.tasks.get(&task.id)),
-        );
-        if wanted.values().all(|digest| *digest != spec.digest) {
-            host.examine(task, &spec).await?;
+        let files = release.tasks.get(&task.id);
+        let agent = agent_spec(pair, task, files, host)?;
+        let mut verifiers = Vec::new();
+        for (at, step) in task.verifications().into_iter().enumerate() {
+            verifiers.push(match task.verifier_home(step) {
+                Home::Shared => None,
+                Home::Separate(home) => {
+                    let files = files.map(|files| (files, at));
+                    Some(verifier_spec(pair, task, step, &home, files, host)?)
+                }
+            });
         }
-        wanted.insert(id.clone(), spec.digest.clone());
-        specs.push(spec);
+        for spec in [&agent].into_iter().chain(verifiers.iter().flatten()) {
+            if specs.iter().all(|other: &BaseSpec| other.digest != spec.digest) {
+                host.examine(task, spec).await?;
+            }
+        }
+        let digests: Vec<Option<Hash>> =
+            verifiers.iter().map(|spec| spec.as_ref().map(|spec| spec.digest.clone())).collect();
+        wanted.push((pair, agent.digest.clone(), digests));
+        specs.push(agent);
+        specs.extend(verifiers.into_iter().flatten());
     }
     let made = materialise(host.sandboxes.clone(), specs, parallel as usize).await;
     let unmade = || Err(SandboxFault::Lost("its base was not made".to_owned()));
-    Ok(wanted
-        .into_iter()
-        .map(|(pair, digest)| {
-            let base = made.get(&digest).cloned().unwrap_or_else(unmade);
-            let environment = pair_and_task(release, &pair).map(|(pair, _)| &pair.environment);
-            let base = base.and_then(|base| match environment {
-                Some(environment) => new_enough(&base, environment).map(|()| base),
-                None => Ok(base),
-            });
-            (pair, base)
-        })
-        .collect())
+    let base = |digest: &Hash| made.get(digest).cloned().unwrap_or_else(unmade);
+    let of_pair = |(pair, agent, verifiers): (&Pair, Hash, Vec<Option<Hash>>)| {
+        let agent =
+            base(&agent).and_then(|base| new_enough(&base, &pair.environment).map(|()| base));
+        let verifiers = verifiers.iter().map(|digest| digest.as_ref().map(base)).collect();
+        (pair.id.clone(), PairBases { agent, verifiers })
+    };
+    Ok(wanted.into_iter().map(of_pair).collect())
+}
+
+fn agent_spec(
+    pair: &Pair,
+    task: &Task,
+    files: Option<&TaskFiles>,
+    host: &Host,
+) -> Result<BaseSpec, Failure> {
+    let own = files.map_or(&[][..], |files| &files.environment);
+    let dockerfile = files.and_then(|files| files.dockerfile.as_deref());
+    Ok(base_spec(
+        &task.environment,
+        task_limits(task),
+        &pair.environment,
+        options::resolve(&task.environment.env)?,
+        entries(own),
+        host.image(&task.environment, dockerfile),
+    ))
+}
+
+/// What the base is made of that the verifier of a task, or of the step at a place, has for itself.
+fn verifier_spec(
+    pair: &Pair,
+    task: &Task,
+    step: Option<&Step>,
+    home: &SeparateHome,
+    files: Option<(&TaskFiles, usize)>,
+    host: &Host,
+) -> Result<BaseSpec, Failure> {
+    let (folder, dockerfile) = match (&home.origin, files) {
+        (HomeOrigin::Image(_), _) | (_, None) => (Vec::new(), None),
+        (HomeOrigin::Pristine, Some((files, _))) => {
+            (files.environment.clone(), files.dockerfile.clone())
+        }
+        (HomeOrigin::Tests, Some((files, _))) => with_dockerfile(&files.tests),
+        (HomeOrigin::StepTests, Some((files, at))) => {
+            with_dockerfile(files.steps.get(at).map_or(&[][..], |step| &step.tests))
+        }
+    };
+    let network = reached(&task.verifier_network(step));
+    Ok(base_spec(
+        &home.environment,
+        Limits { network, ..environment_limits(&home.environment) },
+        &pair.environment,
+        options::resolve(&home.environment.env)?,
+        entries(&folder),
+        host.image(&home.environment, dockerfile.as_deref()),
+    ))
+}
+
+/// A folder as a build context, and the text of its Dockerfile.
+fn with_dockerfile(folder: &[TreeFile]) -> (Vec<TreeFile>, Option<Vec<u8>>) {
+    let (dockerfile, rest): (Vec<TreeFile>, Vec<TreeFile>) =
+        folder.iter().cloned().partition(|file| file.path == "Dockerfile");
+    (rest, dockerfile.into_iter().next().map(|file| file.content))
 }
 
 /// Runs what remains; what the operator or a fault leaves undone stays for a resume.
@@ -283,51 +360,57 @@ pub fn setup(
     let (pair, task) = pair_and_task(release, &spec.pair).ok_or_else(lost)?;
     let files = release.tasks.get(&task.id);
     let checks = release.pairs.get(&pair.id).map_or(&[][..], |files| &files.checks);
-    let base = bases.get(&pair.id).cloned().ok_or_else(lost)?;
+    let PairBases { agent: base, verifiers } = bases.get(&pair.id).cloned().ok_or_else(lost)?;
     if let (Ok(base), WorkdirSource::Image) = (&base, task.environment.workdir_said_by) {
         scenario.workdir.clone_from(&base.workdir);
     }
-    let verifier = Verifier::of_task(
-        task,
-        scenario.workdir.clone(),
-        options::resolve(&task.verifier.env)?,
-        files.map_or_else(Vec::new, |files| entries(&files.tests)),
-    );
+    let workdir = scenario.workdir.as_str();
+    let own = |at: usize| verifiers.get(at).cloned().flatten();
+    let told = verifier_told(task, None, files)?;
+    let verifier = match task.steps.is_empty() {
+        true => Verifier::new(task, None, workdir, told, own(0)),
+        false => Verifier::new(task, task.steps.last(), workdir, told, own(task.steps.len() - 1)),
+    };
+    let mut steps = Vec::new();
+    for (at, step) in task.steps.iter().enumerate() {
+        let told = verifier_told(task, Some((at, step)), files)?;
+        let brought = files.and_then(|files| files.steps.get(at));
+        steps.push(StepParts {
+            verifier: Verifier::new(task, Some(step), workdir, told, own(at)),
+            files: brought.map_or_else(Vec::new, |brought| entries(&brought.workdir)),
+            setup_timeout: Duration::from_secs_f64(task.environment.build_timeout_sec),
+        });
+    }
     Ok(Setup {
         key: SessionKey { pair: pair.id.clone(), repeat: spec.repeat, attempt },
         base,
         limits: task_limits(task),
         healthcheck: task.environment.healthcheck.clone(),
         agent_user: task.agent.user.clone(),
-        steps: step_parts(task, files, &verifier)?,
+        skills_dir: task.environment.skills_dir.clone(),
+        steps: steps.into(),
         verifier: Arc::new(verifier),
         check_files: entries(checks).into(),
         scenario: Arc::new(scenario),
     })
 }
 
-/// What each step of the task brings along; nothing where its folder was not read.
-fn step_parts(
+/// Variables and tests of a verifier, those of a step laid over the task's; nothing where a folder was not read.
+fn verifier_told(
     task: &Task,
+    step: Option<(usize, &Step)>,
     files: Option<&TaskFiles>,
-    verifier: &Verifier,
-) -> Result<Arc<[StepParts]>, Failure> {
-    let none = StepFiles::default();
-    let parts = task.steps.iter().enumerate().map(|(at, step)| {
-        let own = files.and_then(|files| files.steps.get(at)).unwrap_or(&none);
-        let env = options::resolve(&step.verifier_env)?;
-        Ok(StepParts {
-            verifier: verifier.of_step(
-                step.verifier_timeout_sec,
-                step.verifier_user.clone(),
-                env,
-                entries(&own.tests),
-            ),
-            files: entries(&own.workdir),
-            setup_timeout: Duration::from_secs_f64(task.environment.build_timeout_sec),
-        })
-    });
-    parts.collect()
+) -> Result<(BTreeMap<String, String>, Vec<FileEntry>), Failure> {
+    let mut env = options::resolve(&task.verifier.env)?;
+    let mut tests = files.map_or_else(Vec::new, |files| entries(&files.tests));
+    if let Some((at, step)) = step {
+        env.extend(options::resolve(&step.verifier.env)?);
+        let own = files.and_then(|files| files.steps.get(at));
+        let own = own.map_or_else(Vec::new, |own| entries(&own.tests));
+        tests.retain(|file| !own.iter().any(|over| over.path == file.path));
+        tests.extend(own);
+    }
+    Ok((env, tests))
 }
 
 /// Ports of a grading that nobody watches.
@@ -354,10 +437,6 @@ impl Watch for Nobody {
 pub fn pair_and_task<'a>(release: &'a LoadedRelease, id: &PairId) -> Option<(&'a Pair, &'a Task)> {
     let pair = release.release.pairs.get(id)?;
     Some((pair, release.release.tasks.get(&pair.task)?))
-}
-
-fn environment(release: &LoadedRelease, task: &Task) -> Vec<FileEntry> {
-    release.tasks.get(&task.id).map_or_else(Vec::new, |files| entries(&files.environment))
 }
 
 /// Files of a release as a sandbox takes them.

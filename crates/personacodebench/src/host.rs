@@ -6,12 +6,15 @@ use adapters::sandboxes::{
     docker::{DockerSandboxes, SandboxLabels},
     local::LocalSandboxes,
 };
-use domain::{evidence::ChannelSet, release::Task};
+use domain::{
+    evidence::ChannelSet,
+    release::{Environment, Task},
+};
 use engine::ports::{
     sandbox::{BaseSpec, Capabilities, Image, LimitKind, Sandboxes},
     watch::SessionKey,
 };
-use store::{release_files::TaskFiles, run::HostRecord};
+use store::run::HostRecord;
 
 use crate::{commands::run::SandboxArg, failure::Failure, options};
 
@@ -89,13 +92,12 @@ impl Host {
         }
     }
 
-    /// Where the root of a task's base comes from; a prebuilt image goes before one that could be built.
-    pub fn image(&self, task: &Task, files: Option<&TaskFiles>) -> Image {
-        let dockerfile = files.and_then(|files| files.dockerfile.clone());
-        match (&self.docker, &task.environment.image, dockerfile) {
+    /// Where the root of an environment's base comes from; a prebuilt image goes before one that could be built.
+    pub fn image(&self, environment: &Environment, dockerfile: Option<&[u8]>) -> Image {
+        match (&self.docker, &environment.image, dockerfile) {
             (None, ..) | (Some(_), None, None) => Image::None,
             (Some(_), Some(name), _) => Image::Named(name.clone()),
-            (Some(_), None, Some(dockerfile)) => Image::Dockerfile(dockerfile),
+            (Some(_), None, Some(dockerfile)) => Image::Dockerfile(dockerfile.to_vec()),
         }
     }
 

@@ -64,6 +64,7 @@ impl Record for Recorder {
             Blob::Network(attempts) => Payload::Network(attempts),
             Blob::Messages(messages) => Payload::Messages(messages),
             Blob::UserWords(words) => Payload::UserWords(words),
+            Blob::Artifacts(collected) => Payload::Artifacts(collected),
             Blob::Bytes(bytes) => Payload::Bytes(bytes),
             Blob::Seal(seal) => {
                 let seal = Seal {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use domain::{
-    evidence::{AgentMessage, Change, FileDiff, Manifest, NetAttempt, ProcessEvent, UserWords},
+    evidence::{
+        AgentMessage, Change, Collected, FileDiff, Manifest, NetAttempt, ProcessEvent, UserWords,
+    },
     ids::{Hash, Turn},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -34,6 +36,8 @@ pub enum Payload<'a> {
     Messages(&'a [AgentMessage]),
     /// What the user said.
     UserWords(&'a [UserWords]),
+    /// What was kept beside the result.
+    Artifacts(&'a Collected),
     /// Plain bytes.
     Bytes(&'a [u8]),
 }
@@ -60,6 +64,9 @@ impl Payload<'_> {
         Ok(match self {
             Payload::Manifest(manifest) => {
                 serde_json::to_vec(&v1::Manifest::from_domain(manifest))?
+            }
+            Payload::Artifacts(collected) => {
+                serde_json::to_vec(&v1::Collected::from_domain(collected))?
             }
             Payload::Diffs(diffs) => {
                 let written: BTreeMap<u32, Vec<v1::FileDiff>> = Wire::from_domain(*diffs);
@@ -111,6 +118,11 @@ impl Payloads {
     /// A manifest.
     pub fn manifest(&self, hash: &Hash) -> Result<Manifest, PayloadError> {
         self.document::<_, v1::Manifest>(hash)
+    }
+
+    /// What was kept beside the result.
+    pub fn artifacts(&self, hash: &Hash) -> Result<Collected, PayloadError> {
+        self.document::<_, v1::Collected>(hash)
     }
 
     /// Line differences by the turn that they count from.

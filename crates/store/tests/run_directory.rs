@@ -126,6 +126,8 @@ fn payloads_and_seal_come_back() {
     assert_eq!(payloads.network(&put(Payload::Network(&network))).unwrap(), network);
     let messages = samples::messages();
     assert_eq!(payloads.messages(&put(Payload::Messages(&messages))).unwrap(), messages);
+    let kept = samples::artifacts();
+    assert_eq!(payloads.artifacts(&put(Payload::Artifacts(&kept))).unwrap(), kept);
     let words = samples::user_words();
     assert_eq!(payloads.user_words(&put(Payload::UserWords(&words))).unwrap(), words);
     let nothing = put(Payload::Processes(&[]));
@@ -344,6 +346,8 @@ proptest::proptest! {
             outcome: CompletionOutcome::Rewards(vec![(text, reward)]),
             took_ms: seq,
             output: None,
+            artifacts: None,
+            survivors: None,
         };
         let entry = |event| Entry { seq, elapsed_ms: seq, event };
         let entries = [

@@ -188,11 +188,16 @@ async fn one(
         limits: task_limits(task),
         healthcheck: None,
         agent_user: None,
-        verifier: Arc::new(Verifier::of_task(
+        skills_dir: None,
+        verifier: Arc::new(Verifier::new(
             task,
-            task.environment.workdir.clone(),
-            task.verifier.env.resolve(|_| None).expect("no variable of the host"),
-            entries(&files.tests),
+            None,
+            &task.environment.workdir,
+            (
+                task.verifier.env.resolve(|_| None).expect("no variable of the host"),
+                entries(&files.tests),
+            ),
+            None,
         )),
         steps: Arc::default(),
         check_files: Arc::from(Vec::<FileEntry>::new()),
@@ -217,7 +222,8 @@ async fn base(
     files: &store::release_files::TaskFiles,
 ) -> Base {
     let spec = base_spec(
-        task,
+        &task.environment,
+        task_limits(task),
         &pair.environment,
         std::collections::BTreeMap::new(),
         entries(&files.environment),
@@ -289,6 +295,7 @@ impl Record for FileRecord {
             Blob::Network(attempts) => Payload::Network(attempts),
             Blob::Messages(messages) => Payload::Messages(messages),
             Blob::UserWords(words) => Payload::UserWords(words),
+            Blob::Artifacts(collected) => Payload::Artifacts(collected),
             Blob::Bytes(bytes) => Payload::Bytes(bytes),
             Blob::Seal(seal) => {
                 let seal = Seal {

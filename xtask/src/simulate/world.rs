@@ -138,7 +138,8 @@ async fn simulated(seed: u64) -> Simulated {
     };
     let sandboxes = Arc::new(SimulatedSandboxes::new(clock.clone(), faults.clone()));
     let base_spec = base_spec(
-        task,
+        &task.environment,
+        task_limits(task),
         &pair.environment,
         std::collections::BTreeMap::new(),
         drawn_release::environment(),
@@ -175,11 +176,16 @@ async fn simulated(seed: u64) -> Simulated {
         limits: task_limits(task),
         healthcheck: None,
         agent_user: None,
-        verifier: Arc::new(Verifier::of_task(
+        skills_dir: None,
+        verifier: Arc::new(Verifier::new(
             task,
-            task.environment.workdir.clone(),
-            task.verifier.env.resolve(|_| None).expect("no variable of the host"),
-            drawn_release::tests(),
+            None,
+            &task.environment.workdir,
+            (
+                task.verifier.env.resolve(|_| None).expect("no variable of the host"),
+                drawn_release::tests(),
+            ),
+            None,
         )),
         steps: Arc::default(),
         check_files: Arc::from(Vec::<FileEntry>::new()),

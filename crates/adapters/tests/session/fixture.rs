@@ -20,7 +20,7 @@ use domain::{
 };
 use engine::{
     cancel::Canceller,
-    completion::Verifier,
+    completion::{SeparateBase, Verifier, VerifierHome},
     drive::{SessionOutcome, session},
     materialise::{base_spec, materialise, task_limits},
     ports::{
@@ -42,6 +42,8 @@ pub struct Staged {
     pub steps: Vec<StepParts>,
     pub agent: ScriptedAgent,
     pub healthcheck: Option<Healthcheck>,
+    /// The tests have a sandbox of their own, made as the agent's was.
+    pub is_separate: bool,
     pub check_files: Vec<FileEntry>,
 }
 
@@ -82,12 +84,9 @@ impl Staged {
             Scenario::compile(&release.release, &spec, arm, UserKind::Template, &channels)
                 .expect("a bundled release is whole");
         let files = &release.tasks[&typed.task];
-        let verifier = Verifier::of_task(
-            task,
-            task.environment.workdir.clone(),
-            task.verifier.env.resolve(|_| None).expect("no variable of the host"),
-            entries(&files.tests),
-        );
+        let env = task.verifier.env.resolve(|_| None).expect("no variable of the host");
+        let told = (env, entries(&files.tests));
+        let verifier = Verifier::new(task, None, &task.environment.workdir, told, None);
         let solution = Solution {
             files: entries(&files.solution),
             env: task.solution_env.resolve(|_| None).expect("no variable of the host"),
@@ -102,6 +101,7 @@ impl Staged {
             steps: Vec::new(),
             agent,
             healthcheck: None,
+            is_separate: false,
             check_files,
             release,
         }
@@ -133,19 +133,33 @@ impl Staged {
         let task = &self.release.release.tasks[&typed.task];
         let environment = entries(&self.release.tasks[&typed.task].environment);
         let none = engine::ports::sandbox::Image::None;
-        let spec = base_spec(task, &typed.environment, BTreeMap::new(), environment, none);
+        let spec = base_spec(
+            &task.environment,
+            task_limits(task),
+            &typed.environment,
+            BTreeMap::new(),
+            environment,
+            none,
+        );
         let digest = spec.digest.clone();
         let mut bases = materialise(sandboxes.clone(), [spec], 1).await;
+        let base = bases.remove(&digest).expect("it was asked for");
+        let mut verifier = self.verifier;
+        if self.is_separate {
+            let own = SeparateBase { base: base.clone(), holds_tests: false };
+            verifier.home = VerifierHome::Separate(own);
+        }
         let record = Arc::new(Kept::default());
         let scenario = Arc::new(self.scenario);
         let setup = Setup {
             key: SessionKey { pair: self.pair.clone(), repeat: Repeat(1), attempt: Attempt(1) },
             scenario: scenario.clone(),
-            base: bases.remove(&digest).expect("it was asked for"),
+            base,
             limits: task_limits(task),
             healthcheck: self.healthcheck,
             agent_user: None,
-            verifier: Arc::new(self.verifier),
+            skills_dir: None,
+            verifier: Arc::new(verifier),
             steps: self.steps.into(),
             check_files: self.check_files.into(),
         };

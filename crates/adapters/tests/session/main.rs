@@ -6,3 +6,4 @@ mod healthcheck;
 mod local;
 mod simulated;
 mod steps;
+mod verification;

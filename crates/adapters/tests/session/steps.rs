@@ -16,6 +16,7 @@ use domain::{
     session::{Answer, Command, CompletionOutcome, Event},
 };
 use engine::{
+    completion::Verifier,
     ports::{clock::Clock, sandbox::FileEntry},
     setup::StepParts,
 };
@@ -68,7 +69,12 @@ fn staged(made: &[Made]) -> Staged {
         let tests = entries(&[("test.sh", made.tests)]);
         let env = BTreeMap::from([("STEP".to_owned(), name.to_owned())]);
         staged.steps.push(StepParts {
-            verifier: staged.verifier.of_step(Some(60.0), None, env, tests),
+            verifier: Verifier {
+                tests,
+                env,
+                timeout: Duration::from_secs(60),
+                ..staged.verifier.clone()
+            },
             files: entries(&made.files),
             setup_timeout: Duration::from_secs(60),
         });

@@ -244,18 +244,24 @@ fn between_steps_sec(task: &Task) -> f64 {
             StepPlaced::FilesAndSetup => task.environment.build_timeout_sec,
             StepPlaced::Files | StepPlaced::Nothing => 0.0,
         };
-        setup + ended.verifier_timeout_sec.unwrap_or(task.verifier.timeout_sec)
+        setup + step_verifier_sec(task, ended)
     });
     seconds.sum()
 }
 
 /// Any step can be the one that is verified on the seal.
 fn verifier_timeout_sec(task: &Task) -> f64 {
-    let steps = task.steps.iter();
-    steps
-        .map(|step| step.verifier_timeout_sec.unwrap_or(task.verifier.timeout_sec))
-        .reduce(f64::max)
-        .unwrap_or(task.verifier.timeout_sec)
+    let steps = task.steps.iter().map(|step| step_verifier_sec(task, step));
+    steps.reduce(f64::max).unwrap_or_else(|| task.verifier.timeout_sec + hooks_sec(task, None))
+}
+
+fn step_verifier_sec(task: &Task, step: &Step) -> f64 {
+    step.verifier.timeout_sec.unwrap_or(task.verifier.timeout_sec) + hooks_sec(task, Some(step))
+}
+
+/// What the commands may take that are run before artifacts are taken.
+fn hooks_sec(task: &Task, step: Option<&Step>) -> f64 {
+    task.collect_hooks(step).map(|hook| hook.timeout_sec).sum()
 }
 
 fn chosen<'a>(release: &'a Release, request: &PlanRequest) -> Result<Vec<&'a Pair>, PlanError> {

@@ -17,6 +17,7 @@ mod secret;
 mod support;
 mod task;
 mod template;
+mod verification;
 
 pub use acceptance::{Expr, Windowing};
 pub use artifact::{ArtifactCheck, ArtifactFormat};
@@ -45,6 +46,7 @@ pub use secret::{SecretCheck, SecretPlace};
 pub use support::{DOCKER, Unsupported};
 pub use task::{
     AgentPhase, Artifact, CollectHook, MAIN_SERVICE, Package, RewardStrategy, Step, StepPlaced,
-    Task, VerifierEnvironment, VerifierPhase,
+    StepVerifierPhase, Task, VerifierEnvironment, VerifierPhase,
 };
 pub use template::{EnvTable, EnvValue, MissingVariables};
+pub use verification::{Home, HomeOrigin, PUBLISHED, SeparateHome};

@@ -2,7 +2,7 @@
 
 use alloc::{borrow::ToOwned as _, format, string::String, vec::Vec};
 
-use super::{Environment, Network, Recipe, Task, VerifierEnvironment};
+use super::{Environment, Home, HomeOrigin, MAIN_SERVICE, Network, Recipe, SeparateHome, Task};
 
 /// Something that a task asks for and that a sandbox, or this version, does not give.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,13 +34,8 @@ impl Task {
 
     /// What no sandbox of this version gives.
     fn planned(&self, found: &mut Found) {
-        let networks = [
-            ("environment.network_mode", Some(&self.environment.network)),
-            ("agent.network_mode", self.agent.network.as_ref()),
-            ("verifier.network_mode", self.verifier.network.as_ref()),
-        ];
-        for (key, network) in networks {
-            if matches!(network, Some(Network::Allowlist(_))) {
+        for (key, network) in self.networks() {
+            if matches!(network, Network::Allowlist(_)) {
                 found.planned(key, "an allow-list of hosts");
             }
         }
@@ -48,38 +43,86 @@ impl Task {
         if !environment.mcp_servers.is_empty() {
             found.planned("environment.mcp_servers", "tool servers for the agent");
         }
-        if environment.skills_dir.is_some() {
-            found.planned("environment.skills_dir", "skills for the agent");
+        self.services(found);
+    }
+
+    /// What is asked of services beside the agent's, which a `docker-compose.yaml` would define.
+    fn services(&self, found: &mut Found) {
+        for step in self.verifications() {
+            let is_other = |service: &str| service != MAIN_SERVICE;
+            for artifact in self.artifacts_after(step) {
+                if is_other(&artifact.service) {
+                    let (source, service) = (artifact.source, artifact.service);
+                    let what = format!("the path `{source}` of the service `{service}`");
+                    found.planned("artifacts", &what);
+                }
+            }
+            for hook in self.collect_hooks(step).filter(|hook| is_other(&hook.service)) {
+                let what = format!("a command in the service `{}`", hook.service);
+                found.planned("verifier.collect", &what);
+            }
         }
-        if !self.verifier.collect.is_empty() {
-            found.planned("verifier.collect", "hooks before artifacts are taken");
+    }
+
+    /// Each key that says what may be reached, with what it says.
+    fn networks(&self) -> Vec<(&'static str, Network)> {
+        let mut all = Vec::from([("environment.network_mode", self.environment.network.clone())]);
+        let phases = [
+            ("agent.network_mode", &self.agent.network),
+            ("verifier.network_mode", &self.verifier.network),
+        ];
+        let of_steps = self.steps.iter().map(|step| &step.verifier.network);
+        let of_steps = of_steps.map(|network| ("steps.verifier.network_mode", network));
+        for (key, network) in phases.into_iter().chain(of_steps) {
+            all.extend(network.clone().map(|network| (key, network)));
         }
-        if !self.artifacts.is_empty() || self.steps.iter().any(|step| !step.artifacts.is_empty()) {
-            found.planned("artifacts", "artifacts");
-        }
-        if self.verifier.environment != VerifierEnvironment::Shared {
-            found.planned("verifier.environment_mode", "a separate verifier environment");
-        }
+        let homes = self.separate_homes().into_iter();
+        let homes = homes.filter(|home| home.environment.network != self.environment.network);
+        all.extend(
+            homes.map(|home| ("verifier.environment.network_mode", home.environment.network)),
+        );
+        all
+    }
+
+    fn separate_homes(&self) -> Vec<SeparateHome> {
+        let homes = self.verifications().into_iter().map(|step| self.verifier_home(step));
+        let separate = homes.filter_map(|home| match home {
+            Home::Shared => None,
+            Home::Separate(home) => Some(*home),
+        });
+        separate.collect()
     }
 
     /// What the programs of the host cannot stand in for.
     fn needs_container(&self, found: &mut Found) {
         self.environment.needs_container(found);
-        let networks = [
-            ("environment.network_mode", Some(&self.environment.network)),
-            ("agent.network_mode", self.agent.network.as_ref()),
-            ("verifier.network_mode", self.verifier.network.as_ref()),
-        ];
-        for (key, network) in networks {
-            if network == Some(&Network::Public) {
-                let absent = if key.starts_with("env") { " (also where it is absent)" } else { "" };
+        for home in self.separate_homes() {
+            let what = match home.origin {
+                HomeOrigin::Image(_) => "`verifier.environment.docker_image`",
+                HomeOrigin::Tests => "`tests/`, from which the verifier's image is built,",
+                HomeOrigin::StepTests => {
+                    "a step's `tests/`, from which the verifier's image is built,"
+                }
+                HomeOrigin::Pristine => "",
+            };
+            if !what.is_empty() {
+                found.on_docker(Some("verifier.environment"), what, "");
+            }
+            if home.environment.gpus > 0 {
+                let key = "verifier.environment.gpus";
+                found.on_docker(Some(key), &format!("`{key}`"), "");
+            }
+        }
+        for (key, network) in self.networks() {
+            if network == Network::Public {
+                let absent = if key.contains("env") { " (also where it is absent)" } else { "" };
                 let what = format!("`{key} = \"public\"`{absent}");
                 let else_where =
                     "write `network_mode = \"no-network\"` if the task needs no network, or ";
                 found.on_docker(Some(key), &what, else_where);
             }
         }
-        let of_steps = self.steps.iter().filter_map(|step| step.verifier_user.as_ref());
+        let of_steps = self.steps.iter().filter_map(|step| step.verifier.user.as_ref());
         let users = [("agent.user", &self.agent.user), ("verifier.user", &self.verifier.user)];
         let users = users.into_iter().filter_map(|(key, user)| Some((key, user.as_ref()?)));
         for (key, user) in users.chain(of_steps.map(|user| ("steps.verifier.user", user))) {

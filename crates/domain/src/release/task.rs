@@ -1,9 +1,14 @@
 //! The native task as far as the session machine and the plan need it ([`Task`]): what it asks of each phase, and its
 //! parts if it has several ([`Step`]).
 
-use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    vec::Vec,
+};
 
-use super::{EnvTable, Environment, Healthcheck, Network};
+use super::{EnvTable, Environment, Healthcheck, Network, Recipe};
 use crate::ids::{StepId, TaskId};
 
 /// A native task: statement, limits and environment class. Its files stay with the store.
@@ -43,12 +48,8 @@ pub struct Step {
     pub statement: String,
     /// The agent's time limit for it in seconds; none means the task's.
     pub agent_timeout_sec: Option<f64>,
-    /// The verifier's time limit for it in seconds; none means the task's.
-    pub verifier_timeout_sec: Option<f64>,
-    /// Environment variables of its verifier, laid over the task's.
-    pub verifier_env: EnvTable,
-    /// Who runs its verifier; none means the task's.
-    pub verifier_user: Option<String>,
+    /// What it says of its verification.
+    pub verifier: StepVerifierPhase,
     /// The least reward by key with which the session goes on; a key without a reward falls short
     /// of every number.
     pub min_reward: BTreeMap<String, f64>,
@@ -58,6 +59,25 @@ pub struct Step {
     pub artifacts: Vec<Artifact>,
     /// What is put into the working directory before it.
     pub placed: StepPlaced,
+}
+
+/// What a step says of its verification; what it leaves open is as the task has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepVerifierPhase {
+    /// The time limit in seconds; none means the task's.
+    pub timeout_sec: Option<f64>,
+    /// Environment variables, laid over the task's.
+    pub env: EnvTable,
+    /// Who runs the tests; none means the task's.
+    pub user: Option<String>,
+    /// What they may reach; none means what the task's may.
+    pub network: Option<Network>,
+    /// Where they run; none means where the task's do.
+    pub environment: Option<VerifierEnvironment>,
+    /// Commands that are run after the task's before artifacts are taken, in order.
+    pub collect: Vec<CollectHook>,
+    /// What its `tests/` holds to make an environment from.
+    pub recipes: BTreeSet<Recipe>,
 }
 
 /// What a step brings along.
@@ -117,6 +137,8 @@ pub struct VerifierPhase {
     pub environment: VerifierEnvironment,
     /// Commands that are run before artifacts are taken, in order.
     pub collect: Vec<CollectHook>,
+    /// What `tests/` holds to make an environment from.
+    pub recipes: BTreeSet<Recipe>,
 }
 
 /// Where a verifier runs.
@@ -183,15 +205,6 @@ impl Task {
     pub fn agent_network(&self) -> &Network {
         self.agent.network.as_ref().unwrap_or(&self.environment.network)
     }
-
-    /// What the tests may reach while they run.
-    pub fn verifier_network(&self) -> &Network {
-        let own = match &self.verifier.environment {
-            VerifierEnvironment::Separate { declared: Some(environment) } => environment,
-            _ => &self.environment,
-        };
-        self.verifier.network.as_ref().unwrap_or(&own.network)
-    }
 }
 
 impl Step {
@@ -206,9 +219,7 @@ impl Step {
             name,
             statement: statement.into(),
             agent_timeout_sec: None,
-            verifier_timeout_sec: None,
-            verifier_env: EnvTable::default(),
-            verifier_user: None,
+            verifier: StepVerifierPhase::default(),
             min_reward: BTreeMap::new(),
             healthcheck: None,
             artifacts: Vec::new(),
@@ -231,6 +242,7 @@ impl Default for VerifierPhase {
             network: None,
             environment: VerifierEnvironment::Shared,
             collect: Vec::new(),
+            recipes: BTreeSet::new(),
         }
     }
 }

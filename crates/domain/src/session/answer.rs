@@ -143,6 +143,10 @@ pub struct CompletionReport {
     pub took_ms: u64,
     /// Blob of the verifier's output.
     pub output: Option<Hash>,
+    /// Blob of what was kept beside the result; none if the task left nothing there.
+    pub artifacts: Option<Hash>,
+    /// Programs that ran beside the tests; none if these ran where nothing of the agent could.
+    pub survivors: Option<Vec<String>>,
 }
 
 /// Four ways not to pass that are told apart, and the rewards.

@@ -9,3 +9,4 @@ mod plans;
 mod results;
 mod sandboxes;
 mod scores;
+mod verifications;

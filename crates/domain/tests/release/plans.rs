@@ -181,7 +181,7 @@ fn steps_have_times_of_their_own() {
     check(
         |task| {
             task.steps[1].agent_timeout_sec = Some(7.5);
-            task.steps[1].verifier_timeout_sec = Some(700.0);
+            task.steps[1].verifier.timeout_sec = Some(700.0);
             task.steps[1].placed = StepPlaced::FilesAndSetup;
             task.steps[2].placed = StepPlaced::Files;
         },

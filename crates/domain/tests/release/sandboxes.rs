@@ -2,7 +2,10 @@
 
 use domain::{
     plan::expand,
-    release::{EnvTable, McpServer, McpTransport, Network, Recipe, Task, lint::lint},
+    release::{
+        Artifact, EnvTable, Environment, McpServer, McpTransport, Network, Recipe, Task,
+        VerifierEnvironment, lint::lint,
+    },
 };
 
 use crate::build::{release, request, task};
@@ -58,7 +61,40 @@ fn each_demand_is_named() {
         task.environment.mcp_servers = vec![McpServer { name: "a".into(), transport }];
         task.environment.skills_dir = Some("/skills".into());
     };
-    check(tools, &["mcp_servers", "skills_dir"], &["mcp_servers", "skills_dir"]);
+    check(tools, &["mcp_servers"], &["mcp_servers"]);
+    let of_service = |task: &mut Task| {
+        let service = "db".to_owned();
+        task.artifacts = vec![Artifact { service, ..Artifact::of_main("/dump") }];
+    };
+    let named = ["`artifacts` (the path `/dump` of the service `db`) is planned"];
+    check(of_service, &named, &named);
+    let separate = |recipe: Recipe| {
+        move |task: &mut Task| {
+            task.verifier.environment = VerifierEnvironment::Separate { declared: None };
+            task.verifier.recipes = [recipe].into();
+        }
+    };
+    check(separate(Recipe::Files), &[], &[]);
+    for recipe in [Recipe::Dockerfile, Recipe::Compose] {
+        check(
+            separate(recipe),
+            &["`tests/`, from which the verifier's image is built, needs"],
+            &[],
+        );
+    }
+    let own = |task: &mut Task| {
+        let own = Environment {
+            image: Some("a:1".into()),
+            network: Network::Public,
+            ..Environment::default()
+        };
+        task.verifier.environment = VerifierEnvironment::Separate { declared: Some(Box::new(own)) };
+    };
+    let named = [
+        "`verifier.environment.docker_image` needs a container",
+        "`verifier.environment.network_mode = \"public\"`",
+    ];
+    check(own, &named, &[]);
 }
 
 #[test]
@@ -77,7 +113,7 @@ fn a_pair_without_any_sandbox_is_noted() {
     let mut release = release();
     assert!(!lint(&release).iter().any(|note| note.message.contains("no sandbox")));
     let task = release.tasks.values_mut().next().expect("a task");
-    task.environment.skills_dir = Some("/skills".into());
+    task.environment.gpus = 1;
     let notes = lint(&release);
     let note = notes.iter().find(|note| note.message.contains("no sandbox of pair house gives it"));
     assert!(note.is_some(), "{notes:?}");

@@ -266,7 +266,7 @@ impl World {
     fn verified(&mut self) -> CompletionReport {
         let plain = CompletionOutcome::Rewards(vec![("reward".into(), self.reward)]);
         let outcome = self.step_outcomes.pop_front().unwrap_or(plain);
-        CompletionReport { outcome, took_ms: 5, output: None }
+        CompletionReport { outcome, took_ms: 5, output: None, artifacts: None, survivors: None }
     }
 }
 

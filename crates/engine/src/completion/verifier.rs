@@ -2,13 +2,16 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use domain::{release::Task, session::CompletionOutcome};
+use domain::{
+    release::{Home, Step, Task},
+    session::CompletionOutcome,
+};
 
-use super::read_reward;
+use super::{Collection, read_reward};
 use crate::{
-    materialise::{reached, task_limits},
+    materialise::{environment_limits, reached, task_limits},
     ports::sandbox::{
-        CommandSpec, Ended, FileEntry, FileNode, Finished, Limits, Sandbox, SandboxFault,
+        Base, CommandSpec, Ended, FileEntry, FileNode, Finished, Limits, Sandbox, SandboxFault,
     },
 };
 
@@ -33,8 +36,32 @@ pub struct Verifier {
     pub workdir: String,
     /// Who runs it, as Docker writes users; none means the base's own.
     pub user: Option<String>,
-    /// Limits of the sandbox that it has to itself.
+    /// Limits of the sandbox that it runs in.
     pub limits: Limits,
+    /// Where that comes from.
+    pub home: VerifierHome,
+    /// What is taken before.
+    pub collection: Collection,
+    /// Limits of the copy in which commands are run before anything is taken.
+    pub copy_limits: Limits,
+}
+
+/// Where the sandbox of a verifier comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum VerifierHome {
+    /// It holds what the agent left.
+    Shared,
+    /// It is made from a base of the verifier's own.
+    Separate(SeparateBase),
+}
+
+/// A base that a verifier has for itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeparateBase {
+    /// The base, or why it could not be made.
+    pub base: Result<Base, SandboxFault>,
+    /// Whether the tests are in it already; they are placed in it otherwise.
+    pub holds_tests: bool,
 }
 
 /// What a verifier run came to.
@@ -47,54 +74,75 @@ pub struct Verified {
 }
 
 impl Verifier {
-    /// The verifier of a task, its variables with those of the host looked up; it is started in `workdir`.
-    pub fn of_task(
+    /// The verifier of a task, or of one of its steps with the step's variables and tests laid over the task's. What
+    /// it takes from the host is looked up already; it is started in `workdir`, or where its own base says.
+    pub fn new(
         task: &Task,
-        workdir: String,
-        env: BTreeMap<String, String>,
-        tests: Vec<FileEntry>,
+        step: Option<&Step>,
+        workdir: &str,
+        (env, tests): (BTreeMap<String, String>, Vec<FileEntry>),
+        base: Option<Result<Base, SandboxFault>>,
     ) -> Verifier {
-        Verifier {
+        let own = step.map(|step| &step.verifier);
+        let timeout_sec = own.and_then(|own| own.timeout_sec).unwrap_or(task.verifier.timeout_sec);
+        let user = own.and_then(|own| own.user.clone()).or_else(|| task.verifier.user.clone());
+        let network = reached(&task.verifier_network(step));
+        let collection = Collection {
+            artifacts: task.artifacts_after(step),
+            hooks: task.collect_hooks(step).cloned().collect(),
+            workdir: workdir.to_owned(),
+        };
+        let shared_limits = Limits { network, ..task_limits(task) };
+        let mut verifier = Verifier {
             tests,
             env,
-            timeout: Duration::from_secs_f64(task.verifier.timeout_sec),
-            workdir,
-            user: task.verifier.user.clone(),
-            limits: Limits { network: reached(task.verifier_network()), ..task_limits(task) },
+            timeout: Duration::from_secs_f64(timeout_sec),
+            workdir: workdir.to_owned(),
+            user,
+            limits: shared_limits.clone(),
+            home: VerifierHome::Shared,
+            collection,
+            copy_limits: shared_limits,
+        };
+        if let Home::Separate(home) = task.verifier_home(step) {
+            let unmade = || Err(SandboxFault::Lost("its base was not made".to_owned()));
+            let base = base.unwrap_or_else(unmade);
+            if let Ok(base) = &base {
+                verifier.workdir.clone_from(&base.workdir);
+            }
+            verifier.limits = Limits { network, ..environment_limits(&home.environment) };
+            verifier.copy_limits.network = reached(&task.environment.network);
+            let holds_tests = home.origin.holds_tests();
+            verifier.home = VerifierHome::Separate(SeparateBase { base, holds_tests });
         }
+        verifier
     }
 
-    /// The verifier of a step: its own tests laid over the task's, its variables over the task's, its own limit and
-    /// user if it has them.
-    pub fn of_step(
-        &self,
-        timeout_sec: Option<f64>,
-        user: Option<String>,
-        env: BTreeMap<String, String>,
-        tests: Vec<FileEntry>,
-    ) -> Verifier {
-        let mut own = self.clone();
-        own.tests.retain(|file| !tests.iter().any(|over| over.path == file.path));
-        own.tests.extend(tests);
-        own.env.extend(env);
-        if let Some(seconds) = timeout_sec {
-            own.timeout = Duration::from_secs_f64(seconds);
+    /// Why its own base could not be made.
+    pub fn base_fault(&self) -> Option<&SandboxFault> {
+        match &self.home {
+            VerifierHome::Separate(own) => own.base.as_ref().err(),
+            VerifierHome::Shared => None,
         }
-        own.user = user.or(own.user);
-        own
     }
 
     /// Runs the tests in a sandbox that holds the state to be judged and nothing of the agent that could act.
     ///
-    /// What stands at `/tests` and `/logs/verifier` before is removed, so no reward of the agent survives.
+    /// What stands at `/logs/verifier` before is removed, so no reward of the agent survives, and what stands at `/tests`
+    /// unless it came with the verifier's own base.
     pub async fn verify(&self, sandbox: &dyn Sandbox) -> Result<Verified, SandboxFault> {
-        let cleared = ["tests", "logs/verifier"].map(|path| entry(path, FileNode::Absent, 0));
-        sandbox.put("/", &cleared).await?;
+        let gone = |path| entry(path, FileNode::Absent, 0);
         // Whoever runs the tests must be able to leave a reward.
-        let made = [("tests", 0o755), ("logs/verifier", 0o777)];
-        let made = made.map(|(path, mode)| entry(path, FileNode::Directory, mode));
-        sandbox.put("/", &made).await?;
-        sandbox.put(TESTS, &self.tests_executable()).await?;
+        let logs = entry("logs/verifier", FileNode::Directory, 0o777);
+        sandbox.put("/", &[gone("logs/verifier")]).await?;
+        sandbox.put("/", &[logs]).await?;
+        if matches!(&self.home, VerifierHome::Separate(own) if own.holds_tests) {
+            make_executable(sandbox).await?;
+        } else {
+            sandbox.put("/", &[gone("tests")]).await?;
+            sandbox.put("/", &[entry("tests", FileNode::Directory, 0o755)]).await?;
+            sandbox.put(TESTS, &self.tests_executable()).await?;
+        }
         let command = CommandSpec {
             argv: vec![format!("{TESTS}/{SCRIPT}")],
             cwd: Some(self.workdir.clone()),
@@ -123,6 +171,19 @@ impl Verifier {
         }
         tests
     }
+}
+
+/// An image need not have made its script executable.
+async fn make_executable(sandbox: &dyn Sandbox) -> Result<(), SandboxFault> {
+    let found = sandbox.get(&format!("{TESTS}/{SCRIPT}")).await?.unwrap_or_default();
+    let [FileEntry { path, node: FileNode::File(bytes), mode }] = found.as_slice() else {
+        return Ok(());
+    };
+    if path.is_empty() && mode & 0o111 != 0o111 {
+        let script = entry(SCRIPT, FileNode::File(bytes.clone()), mode | 0o111);
+        sandbox.put(TESTS, &[script]).await?;
+    }
+    Ok(())
 }
 
 /// A link is not followed: a reward is a regular file or it is none.

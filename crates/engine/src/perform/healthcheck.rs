@@ -1,6 +1,6 @@
 //! What must be so before the agent works: a healthcheck tried until it holds or has failed too often.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use domain::{
     fault::{Ending, Flag},
@@ -10,12 +10,10 @@ use domain::{
 
 use super::Stage;
 use crate::{
-    ports::sandbox::{CommandSpec, Ended, Finished},
+    ports::sandbox::Finished,
+    shell::{Line, last_lines, run_line},
     stop::Stop,
 };
-
-/// Bytes of a try's output that are kept: a fault tells the end of it.
-const OUTPUT_MAX: usize = 64 << 10;
 
 /// Lines of its output that a fault tells.
 const LINES_TOLD: usize = 20;
@@ -48,23 +46,13 @@ impl Stage {
     }
 
     async fn try_once(&self, check: &Healthcheck) -> Result<Finished, Stop> {
-        let sandbox = self.sandbox()?;
-        let mut command = CommandSpec {
-            argv: ["bash", "-c", &check.command].map(str::to_owned).to_vec(),
-            cwd: Some(self.setup.scenario.workdir.clone()),
-            env: BTreeMap::new(),
+        let line = Line {
+            command: &check.command,
+            workdir: &self.setup.scenario.workdir,
             user: None,
-            stdin: Vec::new(),
             timeout: Duration::from_secs_f64(check.timeout_sec),
-            output_max: OUTPUT_MAX,
         };
-        let tried = sandbox.exec(&command).await?;
-        if tried.ended != Ended::NotStarted {
-            return Ok(tried);
-        }
-        // Small images have no bash.
-        command.argv[0] = "sh".to_owned();
-        Ok(sandbox.exec(&command).await?)
+        Ok(run_line(self.sandbox()?.as_ref(), line).await?)
     }
 
     /// Changes and programs of the agent are counted from now on: what was done before is the task's.
@@ -81,10 +69,7 @@ impl Stage {
 
 /// The task's materials are at fault, as an environment is whose base cannot be made.
 fn unhealthy(check: &Healthcheck, last: &Finished) -> Stop {
-    let mut output = String::from_utf8_lossy(&last.stdout).into_owned();
-    output.push_str(&String::from_utf8_lossy(&last.stderr));
-    let lines: Vec<&str> = output.lines().collect();
-    let told = lines[lines.len().saturating_sub(LINES_TOLD)..].join("\n");
+    let told = last_lines(last, LINES_TOLD);
     let (retries, command, ended) = (check.retries, &check.command, last.ended);
     let detail = format!(
         "the healthcheck `{command}` failed {retries} times in a row, the last time as {ended:?}\n{told}"

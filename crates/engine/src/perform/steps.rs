@@ -12,12 +12,13 @@ use domain::{
 
 use super::{Stage, count};
 use crate::{
-    completion::{Verifier, verifier_tools},
+    completion::{Verifier, VerifierHome, verifier_tools},
     ports::{
         record::Blob,
         sandbox::{CommandSpec, Finished},
     },
     setup::StepParts,
+    shell::last_lines,
     stop::{Stop, bug},
 };
 
@@ -34,15 +35,10 @@ impl Stage {
     /// Nothing of the tests is ever in the agent's sandbox, so no step sees those of an earlier one.
     pub(super) async fn verify_step(&self, turn: Turn) -> Result<Answer, Stop> {
         let parts = self.step_parts(turn).ok_or_else(|| bug("there is no such step"))?;
-        let began_ms = self.ports.clock.now_ms();
         self.freeze().await?;
-        let paths = &self.setup.scenario.completion.paths;
-        let copy = self.sandbox()?.restore(paths, &parts.verifier.limits).await?;
-        let verified = parts.verifier.verify(copy.as_ref()).await?;
-        copy.end().await?;
-        let report = self.report(verified, &[], began_ms)?;
+        let report = self.verify_apart(&parts.verifier).await?;
         let manifest = self.gathered.lock().await.manifest().clone();
-        let verifier_tools_changed = self.tools_changed(&manifest).await;
+        let verifier_tools_changed = self.tools_changed(&parts.verifier, &manifest).await;
         Ok(Answer::StepVerified { report, verifier_tools_changed })
     }
 
@@ -90,9 +86,17 @@ impl Stage {
     }
 
     /// Tools of a verifier that lie in the agent's reach and are neither as the base nor as a step has them. Declared
-    /// paths alone are laid over a pristine base, so there is nothing to be looked for then.
-    pub(super) async fn tools_changed(&self, manifest: &Manifest) -> Vec<String> {
+    /// paths alone are laid over a pristine base, so there is nothing to be looked for then; nor is there where a
+    /// verifier has an environment of its own and no command is run in the agent's before.
+    pub(super) async fn tools_changed(
+        &self,
+        verifier: &Verifier,
+        manifest: &Manifest,
+    ) -> Vec<String> {
         let rule = &self.setup.scenario.completion;
+        if verifier.home != VerifierHome::Shared && verifier.collection.hooks.is_empty() {
+            return Vec::new();
+        }
         let is_whole_root =
             rule.verify == VerifyMode::Live || rule.paths.iter().any(|path| path == "/");
         if !is_whole_root {
@@ -126,10 +130,7 @@ fn is_same(then: &ManifestEntry, now: &ManifestEntry) -> bool {
 
 /// The task's materials are at fault, as an environment is whose base cannot be made.
 fn setup_failed(place: &str, finished: &Finished) -> Stop {
-    let mut output = String::from_utf8_lossy(&finished.stdout).into_owned();
-    output.push_str(&String::from_utf8_lossy(&finished.stderr));
-    let lines: Vec<&str> = output.lines().collect();
-    let told = lines[lines.len().saturating_sub(LINES_TOLD)..].join("\n");
+    let told = last_lines(finished, LINES_TOLD);
     let detail = format!("{place} ended as {:?}\n{told}", finished.ended);
     let ending = Some(Ending::PreparationFailed);
     Stop::Other(Flag::MaterialiseFailed, ending, detail.trim_end().to_owned())

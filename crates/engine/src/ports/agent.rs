@@ -54,6 +54,8 @@ pub struct Brief {
     pub workdir: String,
     /// Who the agent is inside, as Docker writes users; none means the base's own.
     pub user: Option<String>,
+    /// Absolute directory inside with skills that the task wants the agent to use; each has a folder of its own.
+    pub skills_dir: Option<String>,
 }
 
 /// An agent under test.

@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 
 use domain::{
-    evidence::{AgentMessage, Change, FileDiff, Manifest, NetAttempt, ProcessEvent, UserWords},
+    evidence::{
+        AgentMessage, Change, Collected, FileDiff, Manifest, NetAttempt, ProcessEvent, UserWords,
+    },
     ids::{Hash, Turn},
     session::Entry,
 };
@@ -37,6 +39,8 @@ pub enum Blob<'a> {
     UserWords(&'a [UserWords]),
     /// What the sealed state is made of.
     Seal(&'a Seal),
+    /// What was kept beside the result.
+    Artifacts(&'a Collected),
     /// Plain bytes: a file's content, a program's output.
     Bytes(&'a [u8]),
 }

@@ -354,6 +354,10 @@ pub trait Sandbox: Send + Sync {
         limits: &Limits,
     ) -> Result<Box<dyn Sandbox>, SandboxFault>;
 
+    /// Cuts what it reaches of the network beside itself, for what runs and for what is started later. Whether it is
+    /// frozen does not matter.
+    async fn cut_network(&self) -> Result<(), SandboxFault>;
+
     /// Kills every process and answers once the tree is proved dead; the file state stays readable by
     /// [`Sandbox::get`], [`Sandbox::fork`] and [`Sandbox::restore`] until the sandbox is dropped.
     async fn end(&self) -> Result<(), SandboxFault>;

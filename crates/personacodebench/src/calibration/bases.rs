@@ -29,7 +29,7 @@ pub async fn admitted(
     let mut by_base: BTreeMap<(&TaskId, &Hash), (&Base, Vec<&Pair>)> = BTreeMap::new();
     for pair in pairs {
         // Why a base could not be made stands on every session that needed it.
-        let Some(Ok(base)) = bases.get(&pair.id) else { continue };
+        let Some(Ok(base)) = bases.get(&pair.id).map(|own| &own.agent) else { continue };
         let key = (&pair.task, &base.digest);
         by_base.entry(key).or_insert_with(|| (base, Vec::new())).1.push(pair);
     }

@@ -86,8 +86,15 @@ async fn examine_release(release: &str, host: &Host) -> Result<ExitCode, Failure
     let bases =
         conduct::bases(&loaded, loaded.release.pairs.keys(), host, options::processors()).await?;
     let mut code = ExitCode::Done;
-    for (pair, base) in &bases {
-        match base {
+    for (pair, own) in &bases {
+        let verifiers = own.verifiers.iter().flatten();
+        let broken = verifiers.filter_map(|base| base.as_ref().err()).next();
+        if let (Ok(_), Some(fault)) = (&own.agent, broken) {
+            println!("{pair}: NO, the verifier's environment: {fault}");
+            code = ExitCode::Findings;
+            continue;
+        }
+        match &own.agent {
             Ok(base) => {
                 let versions: Vec<&str> =
                     base.toolchain_versions.values().map(String::as_str).collect();

@@ -188,7 +188,8 @@ pub fn create(
     host: &Host,
     bases: &Bases,
 ) -> Result<RunReader, Failure> {
-    let versions = bases.values().flatten().flat_map(|base| base.toolchain_versions.clone());
+    let made = bases.values().flat_map(conduct::PairBases::made);
+    let versions = made.flat_map(|base| base.toolchain_versions.clone());
     let record = RunRecord {
         tool: format!("pcb {}", env!("CARGO_PKG_VERSION")),
         protocol: domain::plan::PROTOCOL,

@@ -19,10 +19,10 @@ pub use group::{
 };
 pub use page::{DeclaredPair, PageContext, RunFacts, SessionEntry, SessionRow};
 pub use story::{
-    ActStory, Archive, ChangedFile, CheckLook, CheckStory, CompletionStory, DiffLine, Difference,
-    EventStory, FileStory, FlagStory, Lane, LaneCell, LaneStep, LineKind, LogPlaces, LookStory,
-    OccurrenceStory, RanProgram, ReadingStory, SessionFacts, Stage, StepStory, StoryContext,
-    StorySources, TurnStory, story,
+    ActStory, Archive, ArtifactFile, ArtifactStory, ChangedFile, CheckLook, CheckStory,
+    CompletionStory, DiffLine, Difference, EventStory, FileStory, FlagStory, HookStory, Lane,
+    LaneCell, LaneStep, LineKind, LogPlaces, LookStory, OccurrenceStory, RanProgram, ReadingStory,
+    SessionFacts, Stage, StepStory, StoryContext, StorySources, TurnStory, story,
 };
 pub use table::{Table, tables};
 pub(crate) use table::{TableKind, tables_by_kind};

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
     ids::StepId,
-    release::{EnvTable, Step, StepPlaced},
+    release::{EnvTable, Step, StepPlaced, StepVerifierPhase},
 };
 
 use super::{
-    artifacts::read_artifacts,
+    Manner,
+    artifacts::{read_artifacts, read_collect},
     environment::{read_env, read_healthcheck},
-    task_toml::{read_user, refuse},
+    network::read_phase,
+    task_toml::{read_user, read_verifier_environment, refuse},
 };
 use crate::release_files::sheet::{Table, Value};
 
@@ -21,31 +23,29 @@ const REWARD: &str = "reward";
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// Steps in order; instructions and files are not read here.
-pub(super) fn read_steps(value: &Value<'_>) -> Option<Vec<Step>> {
+pub(super) fn read_steps(value: &Value<'_>, manner: Manner) -> Option<Vec<Step>> {
     let tables = value.tables("a step")?;
     let count = tables.len();
     let mut taken = BTreeSet::new();
-    let read = |table: Table<'_>| read_step(table, &mut taken);
+    let read = |table: Table<'_>| read_step(table, &mut taken, manner);
     let steps: Vec<Step> = tables.into_iter().filter_map(read).collect();
     (steps.len() == count).then_some(steps)
 }
 
-fn read_step(table: Table<'_>, taken: &mut BTreeSet<String>) -> Option<Step> {
+fn read_step(table: Table<'_>, taken: &mut BTreeSet<String>, manner: Manner) -> Option<Step> {
     let name = table.req("name", |value| read_name(value, taken));
     let agent_timeout_sec = table.or("agent", None, read_agent);
-    let verifier = table.or("verifier", (None, EnvTable::default(), None), read_verifier);
+    let verifier =
+        table.or("verifier", StepVerifierPhase::default(), |value| read_verifier(value, manner));
     let min_reward = table.or("min_reward", BTreeMap::new(), read_min_reward);
     let healthcheck = table.opt("healthcheck", read_healthcheck);
     let artifacts = table.or("artifacts", Vec::new(), read_artifacts);
     table.finish();
-    let (verifier_timeout_sec, verifier_env, verifier_user) = verifier?;
     Some(Step {
         name: name?,
         statement: String::new(),
         agent_timeout_sec: agent_timeout_sec?,
-        verifier_timeout_sec,
-        verifier_env,
-        verifier_user,
+        verifier: verifier?,
         min_reward: min_reward?,
         healthcheck: healthcheck?,
         artifacts: artifacts?,
@@ -87,16 +87,24 @@ fn read_agent(value: &Value<'_>) -> Option<Option<f64>> {
     timeout_sec
 }
 
-fn read_verifier(value: &Value<'_>) -> Option<(Option<f64>, EnvTable, Option<String>)> {
+fn read_verifier(value: &Value<'_>, manner: Manner) -> Option<StepVerifierPhase> {
     let table = value.table("a step's `verifier`")?;
     let timeout_sec = table.opt("timeout_sec", Value::positive);
     let env = table.or("env", EnvTable::default(), read_env);
     let user = table.opt("user", read_user);
-    let known = ["environment_mode", "environment", "collect", "network_mode", "allowed_hosts"];
-    let refused = refuse(&table, "steps.verifier.", &known);
+    let network = read_phase(&table);
+    let collect = table.or("collect", Vec::new(), read_collect);
+    let environment = read_verifier_environment(&table, manner);
     table.finish();
-    refused?;
-    Some((timeout_sec?, env?, user?))
+    Some(StepVerifierPhase {
+        timeout_sec: timeout_sec?,
+        env: env?,
+        user: user?,
+        network: network?,
+        environment: environment?,
+        collect: collect?,
+        ..StepVerifierPhase::default()
+    })
 }
 
 fn read_min_reward(value: &Value<'_>) -> Option<BTreeMap<String, f64>> {

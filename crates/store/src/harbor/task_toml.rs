@@ -37,7 +37,7 @@ pub(crate) fn read_task_toml(root: Table<'_>, id: TaskId, manner: Manner) -> Opt
     };
     let solution_env = root.or("solution", EnvTable::default(), read_solution);
     let artifacts = root.or("artifacts", Vec::new(), read_artifacts);
-    let steps = root.or("steps", Vec::new(), read_steps);
+    let steps = root.or("steps", Vec::new(), |value| read_steps(value, manner));
     let strategy = root.or("multi_step_reward_strategy", RewardStrategy::Mean, |value| {
         value.word(&[("mean", RewardStrategy::Mean), ("final", RewardStrategy::Final)])
     });
@@ -156,41 +156,52 @@ fn read_agent(value: &Value<'_>) -> Option<AgentPhase> {
 }
 
 fn read_verifier(value: &Value<'_>, manner: Manner) -> Option<VerifierPhase> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Mode {
-        Shared,
-        Separate,
-    }
     let table = value.table("[verifier]")?;
     let timeout_sec = table.or("timeout_sec", VerifierPhase::TIMEOUT_SEC, Value::positive);
     let env = table.or("env", EnvTable::default(), read_env);
     let user = table.opt("user", read_user);
     let network = read_phase(&table);
     let collect = table.or("collect", Vec::new(), read_collect);
-    let declared = table.opt("environment", |value| read_environment(value, manner));
-    let mode = table.opt("environment_mode", |value| {
-        value.word(&[("shared", Mode::Shared), ("separate", Mode::Separate)])
-    });
-    let (mode, declared) = (mode?, declared?);
-    let environment = match (mode, declared) {
-        (Some(Mode::Shared), Some(_)) => {
-            let message = "`verifier.environment` stands beside `environment_mode = \"shared\"`";
-            let remedy = "write \"separate\", or remove the table";
-            table.problem_at_key("environment_mode", message, remedy);
-            return None;
-        }
-        (Some(Mode::Shared) | None, None) => VerifierEnvironment::Shared,
-        (_, declared) => VerifierEnvironment::Separate { declared: declared.map(Box::new) },
-    };
+    let environment = read_verifier_environment(&table, manner);
     table.finish();
     Some(VerifierPhase {
         timeout_sec: timeout_sec?,
         env: env?,
         user: user?,
         network: network?,
-        environment,
+        environment: environment?.unwrap_or_default(),
         collect: collect?,
+        ..VerifierPhase::default()
     })
+}
+
+/// Where a table says that tests run, if it does; the outer none means that it is wrong.
+pub(super) fn read_verifier_environment(
+    table: &Table<'_>,
+    manner: Manner,
+) -> Option<Option<VerifierEnvironment>> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mode {
+        Shared,
+        Separate,
+    }
+    let declared = table.opt("environment", |value| read_environment(value, manner));
+    let mode = table.opt("environment_mode", |value| {
+        value.word(&[("shared", Mode::Shared), ("separate", Mode::Separate)])
+    });
+    match (mode?, declared?) {
+        (Some(Mode::Shared), Some(_)) => {
+            let message = "`verifier.environment` stands beside `environment_mode = \"shared\"`";
+            let remedy = "write \"separate\", or remove the table";
+            table.problem_at_key("environment_mode", message, remedy);
+            None
+        }
+        (Some(Mode::Shared), None) => Some(Some(VerifierEnvironment::Shared)),
+        (None, None) => Some(None),
+        (_, declared) => {
+            Some(Some(VerifierEnvironment::Separate { declared: declared.map(Box::new) }))
+        }
+    }
 }
 
 fn read_solution(value: &Value<'_>) -> Option<EnvTable> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::{
     ids::TaskId,
-    release::{Environment, Recipe, Step, StepPlaced, Task, VerifierEnvironment},
+    release::{Environment, Home, Recipe, Step, StepPlaced, Task},
 };
 
 use super::{
@@ -36,14 +36,14 @@ impl Reading<'_> {
             let statement = if is_single { self.statement(&name, "") } else { Some(String::new()) };
             let Some(mut task) = task else {
                 let own = self.task_files(&name, &[]);
-                self.scripts(&name, &[], &own);
+                self.scripts(&name, None, &own);
                 files.insert(id, own);
                 continue;
             };
             let own = self.task_files(&name, &task.steps);
             self.look_into_folders(&name, &mut task);
             let steps = self.steps(&name, &mut task, &own.steps);
-            self.scripts(&name, &task.steps, &own);
+            self.scripts(&name, Some(&task), &own);
             files.insert(id.clone(), own);
             if let (Some(statement), Some(())) = (statement, steps) {
                 task.statement = statement;
@@ -96,11 +96,15 @@ impl Reading<'_> {
             look_into(environment, &names, text.as_deref(), manner);
         };
         look("environment", &mut task.environment);
-        if let VerifierEnvironment::Separate { declared: Some(own) } =
-            &mut task.verifier.environment
-        {
-            look("tests", own);
-            own.recipes.retain(|recipe| !matches!(recipe, Recipe::Files | Recipe::Setup));
+        let recipes = |folder: &str| {
+            let mut environment = Environment::default();
+            look(folder, &mut environment);
+            environment.recipes.retain(|recipe| !matches!(recipe, Recipe::Files | Recipe::Setup));
+            environment.recipes
+        };
+        task.verifier.recipes = recipes("tests");
+        for step in &mut task.steps {
+            step.verifier.recipes = recipes(&names::step(&step.name, "tests"));
         }
     }
 
@@ -126,25 +130,35 @@ impl Reading<'_> {
         all
     }
 
-    /// A conversation to begin with needs agents that can be given one.
+    /// What was said before the first message would be on no record, and no agent could be given it.
     fn refuse_trajectory(&mut self, folder: &str) {
         let file = format!("{folder}trajectory.json");
         if self.manner == Manner::AdHoc && self.tree.bytes(&file).is_some() {
-            let message = "Harbor's `trajectory.json` is planned and not supported by this version";
+            let message = "Harbor's `trajectory.json`, a conversation that an agent begins with, is not supported";
             let remedy = "leave this task out: without it the agent would not know what was said";
             self.problems.add_whole_file(file, message, remedy);
         }
     }
 
-    fn scripts(&mut self, name: &str, steps: &[Step], files: &TaskFiles) {
+    /// Scripts that are missing or say nothing of their interpreter; `task` is none where it could not be read.
+    fn scripts(&mut self, name: &str, task: Option<&Task>, files: &TaskFiles) {
         let folder = |of: &str| names::task_folder(name, of);
         let tests = "decides whether the task is done";
         if self.manner == Manner::Release {
             let setup = "makes the state that work begins with";
             self.script(&files.environment, &folder("environment"), SETUP, setup);
         }
+        let steps = task.map_or(&[][..], |task| &task.steps);
+        // An image that a verifier has for itself can hold what lies in no folder.
+        let is_placed = |step: Option<&Step>| match task.map(|task| task.verifier_home(step)) {
+            Some(Home::Separate(home)) => !home.origin.holds_tests(),
+            Some(Home::Shared) | None => true,
+        };
+        let has_script = |tree: &[TreeFile]| tree.iter().any(|file| file.path == TEST);
         if steps.is_empty() {
-            self.script(&files.tests, &folder("tests"), TEST, tests);
+            if is_placed(None) || has_script(&files.tests) {
+                self.script(&files.tests, &folder("tests"), TEST, tests);
+            }
             if self.manner == Manner::Release {
                 let solution = "proves that the task can be done";
                 self.script(&files.solution, &folder("solution"), SOLVE, solution);
@@ -154,7 +168,9 @@ impl Reading<'_> {
         for (step, own) in steps.iter().zip(&files.steps) {
             // A step's tests are laid over the task's.
             let laid = own.tests.iter().chain(&files.tests).cloned().collect::<Vec<_>>();
-            self.script(&laid, &folder(&names::step(&step.name, "tests")), TEST, tests);
+            if is_placed(Some(step)) || has_script(&laid) {
+                self.script(&laid, &folder(&names::step(&step.name, "tests")), TEST, tests);
+            }
         }
     }
 

@@ -6,8 +6,9 @@ use domain::{
     acceptance::{Look, Occurrence, Reading, Truth},
     controller::{SpeechAct, TurnPlan},
     evidence::{
-        AgentMessage, Change, ChangeKind, Channel, EventTime, FileDiff, FileKind, Manifest,
-        ManifestEntry, Missing, NetAttempt, NetOutcome, Permission, ProcessEvent, UserWords,
+        AgentMessage, Change, ChangeKind, Channel, Collected, EventTime, FileDiff, FileKind,
+        HookRun, KeptArtifact, KeptFile, KeptNode, KeptState, Manifest, ManifestEntry, Missing,
+        NetAttempt, NetOutcome, Permission, ProcessEvent, UserWords,
     },
     fault::{Ending, Flag},
     ids::{
@@ -124,6 +125,8 @@ pub fn answers() -> Vec<Answer> {
             outcome,
             took_ms: 12,
             output: Some(hash('a')),
+            artifacts: Some(hash('b')),
+            survivors: Some(vec!["7 sleep 9".into()]),
         })
     };
     let causes = [
@@ -241,6 +244,8 @@ fn step_events() -> Vec<Event> {
         outcome: CompletionOutcome::Rewards(vec![("reward".into(), 0.5)]),
         took_ms: 12,
         output: None,
+        artifacts: None,
+        survivors: None,
     };
     let verifier_tools_changed = vec!["/bin/sh".into()];
     let verify = Command::VerifyStep { turn: Turn(1), step: StepId::new("first") };
@@ -323,6 +328,34 @@ pub fn network() -> Vec<NetAttempt> {
         outcome,
     };
     outcomes.map(attempt).to_vec()
+}
+
+pub fn artifacts() -> Collected {
+    let states = [
+        KeptState::File,
+        KeptState::Directory,
+        KeptState::Empty,
+        KeptState::Skipped,
+        KeptState::Failed("it is not there".into()),
+    ];
+    let node = |at: usize| match at {
+        0 => KeptNode::File(hash('c'), 7),
+        1 => KeptNode::Directory,
+        _ => KeptNode::Link("../x".into()),
+    };
+    let artifact = |(at, state)| KeptArtifact {
+        source: format!("/app/{at}"),
+        destination: format!("app/{at}"),
+        service: "main".into(),
+        exclude: vec!["*.pyc".into()],
+        state,
+        files: vec![KeptFile { path: "a".into(), mode: 0o644, node: node(at) }],
+        left_out: vec!["l -> /x".into()],
+    };
+    let hook =
+        HookRun { command: "true".into(), ended: "exited with 0".into(), output: String::new() };
+    let artifacts = states.into_iter().enumerate().map(artifact).collect();
+    Collected { hooks: vec![hook], artifacts }
 }
 
 pub fn messages() -> Vec<AgentMessage> {

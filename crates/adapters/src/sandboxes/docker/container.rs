@@ -5,7 +5,10 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 use bollard::{
     container::LogOutput,
     errors::Error,
-    models::{ContainerCreateBody, DeviceRequest, HealthConfig, HostConfig, HostConfigLogConfig},
+    models::{
+        ContainerCreateBody, DeviceRequest, HealthConfig, HostConfig, HostConfigLogConfig,
+        NetworkDisconnectRequest,
+    },
     query_parameters::{
         AttachContainerOptionsBuilder, CreateContainerOptions, InspectContainerOptions,
         KillContainerOptions, StartContainerOptions, WaitContainerOptions,
@@ -35,6 +38,9 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A killed container that has not ended by then is given up.
 const KILL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The engine's name of the network that holds nothing.
+const NO_NETWORK: &str = "none";
 
 /// Bytes of the container's output on their way.
 const IN_FLIGHT: usize = 256 * 1024;
@@ -232,6 +238,20 @@ impl Container {
         }
     }
 
+    /// Takes the container out of every network that it is in.
+    pub(super) async fn cut_network(&self) -> Result<(), SandboxFault> {
+        let docker = &self.engine.docker;
+        let found = docker.inspect_container(&self.id, None::<InspectContainerOptions>).await;
+        let settings = found.map_err(|error| fault("ask for networks", &error))?.network_settings;
+        let networks = settings.and_then(|settings| settings.networks).unwrap_or_default();
+        for name in networks.keys().filter(|name| *name != NO_NETWORK) {
+            let wanted = NetworkDisconnectRequest { container: self.id.clone(), force: Some(true) };
+            let cut = docker.disconnect_network(name, wanted).await;
+            cut.map_err(|error| fault("take a container out of its network", &error))?;
+        }
+        Ok(())
+    }
+
     /// Paths that differ from the image, as the engine tells them.
     pub(super) async fn changes(
         &self,
@@ -295,7 +315,7 @@ fn body(engine: &Engine, wanted: &Wanted<'_>) -> ContainerCreateBody {
         .or_else(|| i64::try_from(limits.processes_max.unwrap_or(PROCESSES_MAX)).ok());
     let hostname = main.and_then(|main| main.hostname.as_deref()).unwrap_or("sandbox");
     let network = match limits.network {
-        Network::Off => "none",
+        Network::Off => NO_NETWORK,
         Network::Public => "bridge",
     };
     let records = wanted.record == Recording::Processes;

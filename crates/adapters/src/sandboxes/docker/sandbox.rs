@@ -515,6 +515,10 @@ impl Sandbox for DockerSandbox {
         self.another(paths, limits).await
     }
 
+    async fn cut_network(&self) -> Result<(), SandboxFault> {
+        self.container.cut_network().await
+    }
+
     async fn end(&self) -> Result<(), SandboxFault> {
         let _turn = self.order.lock().await;
         if self.state() == State::Ended {

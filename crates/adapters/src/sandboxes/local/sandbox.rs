@@ -421,6 +421,11 @@ impl Sandbox for LocalSandbox {
         Ok(Box::new(maker.begin(prepared, limits, Recording::Nothing).await?))
     }
 
+    async fn cut_network(&self) -> Result<(), SandboxFault> {
+        // It has a network namespace with nothing but itself in it from the start.
+        Ok(())
+    }
+
     async fn end(&self) -> Result<(), SandboxFault> {
         let _turn = self.order.lock().await;
         if self.state() == State::Ended {

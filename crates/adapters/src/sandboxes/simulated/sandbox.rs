@@ -276,6 +276,11 @@ impl Sandbox for SimulatedSandbox {
         Ok(Box::new(self.makers.sandbox(self.made.clone(), tree, Recording::Nothing)))
     }
 
+    async fn cut_network(&self) -> Result<(), SandboxFault> {
+        // Nothing in virtual time reaches anything.
+        Ok(())
+    }
+
     async fn end(&self) -> Result<(), SandboxFault> {
         self.makers.faults.pass(FaultPoint::End).await?;
         self.lock().is_ended = true;

@@ -10,7 +10,7 @@ use domain::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{StepStory, StorySources};
+use super::{ArtifactStory, HookStory, StepStory, StorySources};
 use crate::context::words;
 
 /// The latest occurrences of a check are listed; what was before them is counted.
@@ -114,6 +114,15 @@ pub struct CompletionStory {
     pub output: Option<String>,
     /// Where that lies, as a path within the run's folder.
     pub output_place: Option<String>,
+    /// Commands that were run before artifacts were taken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookStory>,
+    /// What was kept beside the result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactStory>,
+    /// Programs that ran beside the tests; absent if these ran where nothing of the agent could.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub survivors: Option<Vec<String>>,
     /// File and line.
     pub line: String,
 }
@@ -255,7 +264,11 @@ pub(super) fn flags(result: &SessionResult) -> Vec<FlagStory> {
     flags.collect()
 }
 
-pub(super) fn closing(result: &SessionResult, steps: &[StepStory]) -> Vec<String> {
+pub(super) fn closing(
+    result: &SessionResult,
+    steps: &[StepStory],
+    completion: Option<&CompletionStory>,
+) -> Vec<String> {
     let mut lines = Vec::new();
     lines.push(match &result.completion {
         None => "completion: not verified".to_owned(),
@@ -263,7 +276,13 @@ pub(super) fn closing(result: &SessionResult, steps: &[StepStory]) -> Vec<String
             format!("completion: {} ({})", completed(result), words::completion(outcome))
         }
     });
-    lines.extend(steps.iter().map(|step| format!("step {}: {}", step.step, step.outcome)));
+    if let Some(completion) = completion {
+        lines.extend(left_beside(completion));
+    }
+    for step in steps {
+        lines.push(format!("step {}: {}", step.step, step.outcome));
+        lines.extend(step.artifacts.iter().map(ArtifactStory::line));
+    }
     if let Some(personalized) = result.personalized {
         lines.push(format!(
             "personalization: {}",
@@ -278,6 +297,23 @@ pub(super) fn closing(result: &SessionResult, steps: &[StepStory]) -> Vec<String
     for (flag, detail) in &result.flags {
         lines.push(format!("flag {} ({}): {detail}", flag.name(), flag.owner().name()));
     }
+    lines
+}
+
+/// What ran beside the tests and what was kept; of a task that has steps each step tells its own.
+fn left_beside(completion: &CompletionStory) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(survivors) = &completion.survivors {
+        let beside = match survivors.is_empty() {
+            true => "nothing".to_owned(),
+            false => survivors.join(", "),
+        };
+        lines.push(format!("verified in place, beside what still ran: {beside}"));
+    }
+    for hook in &completion.hooks {
+        lines.push(format!("hook `{}`: {}", hook.command, hook.ended));
+    }
+    lines.extend(completion.artifacts.iter().map(ArtifactStory::line));
     lines
 }
 
@@ -299,7 +335,7 @@ pub(super) fn completion(sources: &StorySources<'_>) -> Option<CompletionStory> 
             ) => Some((at, report)),
             _ => None,
         })?;
-    let CompletionReport { outcome, took_ms, output } = report;
+    let CompletionReport { outcome, took_ms, output, survivors, .. } = report;
     let bytes = output.as_ref().and_then(|hash| sources.payloads.bytes(hash));
     let rule = &sources.scenario.completion;
     let asked = format!("{} of at least {}", rule.key, rule.at_least);
@@ -309,10 +345,17 @@ pub(super) fn completion(sources: &StorySources<'_>) -> Option<CompletionStory> 
     Some(CompletionStory {
         verdict: completed(sources.result).to_owned(),
         outcome: words::completion(outcome),
-        rule: together.map_or(asked.clone(), |together| format!("{asked}, {together}")),
+        rule: together.as_ref().map_or(asked.clone(), |together| format!("{asked}, {together}")),
         took_ms: *took_ms,
         output: bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
         output_place: output.as_ref().and_then(|hash| sources.payloads.place(hash)),
+        hooks: super::artifacts::hooks(report, sources),
+        artifacts: match together {
+            None => super::artifacts::artifacts(report, sources),
+            // Each step tells its own.
+            Some(_) => Vec::new(),
+        },
+        survivors: survivors.clone(),
         line: sources.places.line(at),
     })
 }

@@ -1,6 +1,7 @@
 //! One session as a story ([`StoryContext`]): what was said, run and changed in each turn, the way of each
 //! requirement, and the evidence for it. `pcb show` and the page tell this and nothing else.
 
+mod artifacts;
 mod evidence;
 mod files;
 mod lanes;
@@ -10,7 +11,7 @@ mod turns;
 use std::sync::Arc;
 
 use domain::{
-    evidence::{Change, FileDiff, Manifest, ProcessEvent},
+    evidence::{Change, Collected, FileDiff, Manifest, ProcessEvent},
     ids::{Hash, Turn},
     result::SessionResult,
     session::{Entry, Scenario, Session},
@@ -19,6 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use store::{payload::Payloads, seal::Seal};
 
+pub use artifacts::{ArtifactFile, ArtifactStory, HookStory};
 pub use evidence::{
     CheckLook, CheckStory, CompletionStory, FlagStory, LookStory, OccurrenceStory, ReadingStory,
 };
@@ -157,6 +159,8 @@ pub trait Archive {
     fn manifest(&self, hash: &Hash) -> Option<Manifest>;
     /// Line differences to the base of a cut of E2.
     fn diffs_to_base(&self, hash: &Hash) -> Option<Vec<FileDiff>>;
+    /// What was kept beside a result.
+    fn artifacts(&self, hash: &Hash) -> Option<Collected>;
     /// Plain bytes.
     fn bytes(&self, hash: &Hash) -> Option<Vec<u8>>;
     /// Where a payload lies, as a path within the run's folder.
@@ -178,6 +182,10 @@ impl Archive for Payloads {
 
     fn diffs_to_base(&self, hash: &Hash) -> Option<Vec<FileDiff>> {
         Payloads::diffs(self, hash).ok()?.remove(&Turn::BASE)
+    }
+
+    fn artifacts(&self, hash: &Hash) -> Option<Collected> {
+        Payloads::artifacts(self, hash).ok()
     }
 
     fn bytes(&self, hash: &Hash) -> Option<Vec<u8>> {
@@ -210,6 +218,7 @@ pub fn story(sources: &StorySources<'_>) -> StoryContext {
     let (files, files_more) = files::at_the_end(sources, &states);
     let facts = facts(sources, &session);
     let steps = steps::steps(sources);
+    let completion = evidence::completion(sources);
     StoryContext {
         title: format!(
             "{} · repeat {} · attempt {} · {}",
@@ -226,9 +235,9 @@ pub fn story(sources: &StorySources<'_>) -> StoryContext {
         seal: looks.into_iter().find(|look| look.is_seal()),
         ending: result.ending.name().to_owned(),
         closing_words: scenario.closing_words(result.ending).map(str::to_owned),
-        closing: evidence::closing(result, &steps),
+        closing: evidence::closing(result, &steps, completion.as_ref()),
         flags: evidence::flags(result),
-        completion: evidence::completion(sources),
+        completion,
         steps,
         files,
         files_more,

@@ -7,7 +7,7 @@ use domain::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::StorySources;
+use super::{ArtifactStory, StorySources, artifacts::artifacts};
 use crate::context::words;
 
 /// One step of a task that has several.
@@ -25,6 +25,9 @@ pub struct StepStory {
     pub output: Option<String>,
     /// Where that lies, as a path within the run's folder.
     pub output_place: Option<String>,
+    /// What was kept beside its result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactStory>,
     /// File and line of what its verifier left.
     pub line: Option<String>,
 }
@@ -80,15 +83,17 @@ fn not_reached(step: &Step) -> StepStory {
         took_ms: None,
         output: None,
         output_place: None,
+        artifacts: Vec::new(),
         line: None,
     }
 }
 
 fn verified(step: &mut StepStory, report: &CompletionReport, sources: &StorySources<'_>) {
-    let CompletionReport { outcome, took_ms, output } = report;
+    let CompletionReport { outcome, took_ms, output, .. } = report;
     let bytes = output.as_ref().and_then(|hash| sources.payloads.bytes(hash));
     step.outcome = words::completion(outcome);
     step.took_ms = Some(*took_ms);
     step.output = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    step.artifacts = artifacts(report, sources);
     step.output_place = output.as_ref().and_then(|hash| sources.payloads.place(hash));
 }

@@ -46,6 +46,76 @@ wire! {
         Gone,
     }
 
+    /// What was taken from an end state beside the result.
+    struct Collected = domain::evidence::Collected {
+        /// Commands that were run before, in order.
+        hooks: Vec<HookRun>,
+        /// Every declared path, in order.
+        artifacts: Vec<KeptArtifact>,
+    }
+
+    /// A command that was run before artifacts were taken; that it failed keeps nothing from being taken.
+    struct HookRun = domain::evidence::HookRun {
+        /// The shell's command line.
+        command: String,
+        /// How it ended, in words.
+        ended: String,
+        /// The end of what it printed.
+        output: String,
+    }
+
+    /// A declared path and what was taken of it.
+    struct KeptArtifact = domain::evidence::KeptArtifact {
+        /// The path inside, as declared.
+        source: String,
+        /// Where it is kept, below the artifacts' folder.
+        destination: String,
+        /// The service that holds it.
+        service: String,
+        /// Globs of what was left out.
+        exclude: Vec<String>,
+        /// What became of it.
+        state: KeptState,
+        /// What is kept of it: a file has one entry with an empty path.
+        files: Vec<KeptFile>,
+        /// Links and special files below it that were left out, because they mean nothing elsewhere.
+        left_out: Vec<String>,
+    }
+
+    /// What became of a declared path.
+    enum KeptState = domain::evidence::KeptState {
+        /// It was a file.
+        File,
+        /// It was a directory.
+        Directory,
+        /// It was a directory that held nothing.
+        Empty,
+        /// Its place in the folder was taken by an earlier one; it was carried, not kept.
+        Skipped,
+        /// It could not be taken; why.
+        Failed(why: String),
+    }
+
+    /// A path that is kept.
+    struct KeptFile = domain::evidence::KeptFile {
+        /// Below its artifact.
+        path: String,
+        /// Permission bits.
+        mode: u32,
+        /// What it is.
+        node: KeptNode,
+    }
+
+    /// The content of a path that is kept.
+    enum KeptNode = domain::evidence::KeptNode {
+        /// A regular file: the blob of its content, and its size in bytes.
+        File(hash: String, size: u64),
+        /// A directory.
+        Directory,
+        /// A link that stays within its artifact, with its target.
+        Link(target: String),
+    }
+
     /// A change of one path within one turn (E1 as an event).
     struct Change = domain::evidence::Change {
         /// The turn in which it was seen.

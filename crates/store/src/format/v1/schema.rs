@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, schema_for};
 
 use super::{
-    evidence::{AgentMessage, Change, FileDiff, Manifest, NetAttempt, ProcessEvent},
+    evidence::{AgentMessage, Change, Collected, FileDiff, Manifest, NetAttempt, ProcessEvent},
     plan::SessionSpec,
     records::{AttemptHead, Claim, End, RunFile, Seal, Versioned},
     result::SessionResult,
@@ -25,6 +25,7 @@ pub(crate) fn formats() -> Vec<Format> {
         format::<Versioned<End>>("end", "end.json of an attempt"),
         format::<SessionResult>("result-line", "a line of derived/results.jsonl"),
         format::<Manifest>("manifest", "blob: every path that differs from the base"),
+        format::<Collected>("artifacts", "blob: what was kept beside the result"),
         format::<Change>("changes-line", "blob: a line for each change of a file"),
         format::<BTreeMap<u32, Vec<FileDiff>>>("differences", "blob: differences by turn"),
         format::<ProcessEvent>("programs-line", "blob: a line for each program of a turn"),

@@ -393,6 +393,10 @@ wire! {
         took_ms: u64,
         /// Blob of the verifier's output.
         output: Option<String>,
+        /// Blob of what was kept beside the result; none if the task left nothing there.
+        artifacts: Option<String>,
+        /// Programs that ran beside the tests; none if these ran where nothing of the agent could.
+        survivors: Option<Vec<String>>,
     }
 
     /// Four ways not to pass that are told apart, and the rewards.

@@ -104,7 +104,7 @@ fn verifier() -> Shape {
         user(),
     ]);
     let keys = [
-        may("timeout_sec", "Seconds.", Shape::positive().default(600)),
+        may("timeout_sec", "Seconds; 600 without it.", Shape::positive()),
         may("env", ENV, env()),
         user(),
         may(
@@ -146,21 +146,11 @@ fn step() -> Shape {
             .into_iter()
             .chain(["user", "network_mode", "allowed_hosts"].map(refused)),
     );
-    let none = ["environment_mode", "environment", "collect", "network_mode", "allowed_hosts"];
-    let verifier = Shape::table(
-        [
-            may("timeout_sec", "Seconds; without it the task's.", Shape::positive()),
-            may("env", "Laid over the task's.", env()),
-            user(),
-        ]
-        .into_iter()
-        .chain(none.map(refused)),
-    );
     let least = Shape::any_of([Shape::number(), Shape::named(Shape::number())]);
     Shape::table([
         need("name", "The step's folder below `steps/`.", Shape::text()),
         may("agent", "What holds while the agent works on it.", agent),
-        may("verifier", "How it is verified.", verifier),
+        may("verifier", "How it is verified; what is left out is as the task has it.", verifier()),
         may("min_reward", "The least reward with which the session goes on.", least),
         may("healthcheck", "What must be so before it.", Shape::defined(HEALTHCHECK)),
         may(

@@ -4,7 +4,8 @@ use maud::{Markup, html};
 
 use crate::{
     context::{
-        CheckStory, CompletionStory, Difference, FileStory, LineKind, LookStory, StoryContext,
+        ArtifactStory, CheckStory, CompletionStory, Difference, FileStory, LineKind, LookStory,
+        StoryContext,
     },
     render::html::{
         tables::scrolling,
@@ -61,6 +62,7 @@ fn steps(story: &StoryContext) -> Markup {
             }
         }))
         @for step in &story.steps {
+            (artifacts(&step.artifacts))
             @if let Some(text) = step.output.as_deref().filter(|text| !text.is_empty()) {
                 details {
                     summary { "What the tests of " (shown(&step.step)) " printed" }
@@ -97,6 +99,26 @@ fn flags(story: &StoryContext) -> Markup {
     }
 }
 
+/// What was kept beside a result.
+fn artifacts(artifacts: &[ArtifactStory]) -> Markup {
+    html! {
+        @if !artifacts.is_empty() {
+            ul {
+                @for artifact in artifacts {
+                    li {
+                        (shown(&artifact.line()))
+                        @for file in &artifact.files {
+                            br;
+                            (shown(&file.path)) " "
+                            @if let Some(place) = &file.place { code.line { (shown(place)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn native(completion: &CompletionStory) -> Markup {
     let place = completion.output_place.as_deref().unwrap_or(&completion.line);
     html! {
@@ -109,7 +131,11 @@ fn native(completion: &CompletionStory) -> Markup {
             @if let Some(place) = &completion.output_place {
                 div { dt { "output" } dd { code.line { (shown(place)) } } }
             }
+            @if let Some(survivors) = &completion.survivors {
+                div { dt { "ran beside them" } dd { (shown(&survivors.join(", "))) } }
+            }
         }
+        (artifacts(&completion.artifacts))
         @match completion.output.as_deref() {
             None => p { "What they printed is not kept." },
             Some("") => p { "They printed nothing." },
