@@ -9,11 +9,12 @@ use std::{
 use adapters::{
     models::{
         exchange::Exchange,
+        patience::Patience,
         provider::{Provider, ProviderReply, ProviderRequest, SendFault},
         scripted::{ModelScript, ScriptedModel},
         secret::Secret,
     },
-    wire::gateway::{Bounds, Gateway, GatewaySession, HostedPolicy, Patience, SessionTerms},
+    wire::gateway::{Bounds, Gateway, GatewaySession, HostedPolicy, SessionTerms},
 };
 use domain::{
     evidence::{ModelCall, WireFormat},

@@ -4,6 +4,7 @@
 mod asked;
 mod errors;
 pub mod hosted;
+pub mod prompted;
 mod route;
 mod sse;
 mod tally;

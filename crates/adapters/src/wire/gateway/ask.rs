@@ -17,13 +17,13 @@ use super::{
     arrival::{Admitted, Refusal, is_generation},
     call::{Given, OpenCall, millis},
     pause::Pause,
-    policy::wanted_delay,
     relay::{Reading, Relay},
     until_blocked,
 };
 use crate::models::{
     exchange::Question,
     formats::{Blame, ErrorReply, Tally, error_body},
+    patience::wanted_delay,
     provider::{ProviderReply, ReplyBody, SendFault, read_whole},
 };
 

@@ -8,9 +8,9 @@
 
 mod arrival;
 mod ask;
+mod bounds;
 mod call;
 mod pause;
-mod policy;
 mod relay;
 mod spool;
 
@@ -37,11 +37,11 @@ use tokio::{
     time::Instant,
 };
 
+pub use bounds::Bounds;
 pub use pause::{Pause, Paused, Pauses};
-pub use policy::{Bounds, Patience};
 
 use self::call::Finished;
-use crate::models::{provider::Provider, secret::Secret};
+use crate::models::{patience::Patience, provider::Provider, secret::Secret};
 
 /// Keeps an exchange and names it.
 pub type Keep = Arc<dyn Fn(&[u8]) -> Result<Hash, String> + Send + Sync>;

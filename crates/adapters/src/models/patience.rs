@@ -1,4 +1,4 @@
-//! How patient the gateway is with a provider ([`Patience`]), and how large things may be ([`Bounds`]).
+//! How patient one is with a provider ([`Patience`]), and when it wants to be asked again ([`wanted_delay`]).
 
 use std::time::{Duration, SystemTime};
 
@@ -38,7 +38,7 @@ impl Default for Patience {
 impl Patience {
     /// The pause before asking again: what the provider asks for, else longer each time; `spread` from 0 to 255 keeps
     /// sessions from asking all at once.
-    pub(super) fn delay(&self, retries: u32, asked: Option<Duration>, spread: u8) -> Duration {
+    pub(crate) fn delay(&self, retries: u32, asked: Option<Duration>, spread: u8) -> Duration {
         let doubled = self.delay_first.saturating_mul(1 << retries.min(16));
         let own = doubled.min(self.delay_max);
         let base = asked.unwrap_or(own);
@@ -46,32 +46,8 @@ impl Patience {
     }
 }
 
-/// How large things may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Bytes of a request, unpacked.
-    pub request_bytes_max: usize,
-    /// Bytes of an answer that comes as a stream.
-    pub stream_bytes_max: usize,
-    /// Bytes of an answer that comes whole.
-    pub whole_bytes_max: usize,
-    /// Bytes of an answer that are recorded; longer ones are not.
-    pub recorded_bytes_max: usize,
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        Self {
-            request_bytes_max: 64 << 20,
-            stream_bytes_max: 256 << 20,
-            whole_bytes_max: 32 << 20,
-            recorded_bytes_max: 64 << 20,
-        }
-    }
-}
-
 /// For how long a provider wants not to be asked.
-pub(super) fn wanted_delay(headers: &HeaderMap, body: &[u8], now: SystemTime) -> Option<Duration> {
+pub(crate) fn wanted_delay(headers: &HeaderMap, body: &[u8], now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let seconds = |number: f64| Duration::try_from_secs_f64(number).ok();
     if let Some(ms) = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
