@@ -41,7 +41,7 @@ services:
     build: {context: counter, args: {BASE: "debian:bookworm-slim"}}
     environment: {GREETING: "${GREETING}"}
     volumes: ["shared:/shared", "./given.txt:/etc/given.txt:ro"]
-    healthcheck: {test: "curl -sf http://counter:8000/", interval: 200ms, retries: 50}
+    healthcheck: {test: "curl -sf http://127.0.0.1:8000/", interval: 200ms, retries: 50}
     mem_limit: 128m
   once:
     image: debian:bookworm-slim
@@ -156,6 +156,24 @@ async fn running(run: &str) -> usize {
         count += usize::from(state.running == Some(true));
     }
     count
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn services_find_each_other_by_name() {
+    let text = "services:\n  asks:\n    image: debian:bookworm-slim\n    \
+                command: getent hosts main db other own extra\n  \
+                main: {depends_on: {asks: {condition: service_completed_successfully}}}\n  db:\n    \
+                image: debian:bookworm-slim\n    command: sleep infinity\n    container_name: own\n    \
+                networks: {default: {aliases: [other]}}\n    extra_hosts: [\"extra:192.0.2.7\"]\n";
+    let sandboxes = sandboxes();
+    if sandboxes.capabilities().await.unwrap().shortfalls.iter().any(|one| one.contains("Podman")) {
+        // It is told as a shortfall there.
+        return;
+    }
+    let base = sandboxes.materialise(&with_file(text, &[])).await.unwrap();
+    let sandbox = sandboxes.provision(&base, &limits(), Recording::Nothing).await.unwrap();
+    let told = sh(&*sandbox, "getent hosts main asks db other own extra | cut -d ' ' -f 1").await;
+    assert_eq!(told, ["127.0.0.1\n"; 5].concat() + "192.0.2.7\n");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -56,11 +56,14 @@ impl Base {
         let before = self.look(&present).await?;
         let mut changed_ms = BTreeMap::new();
         let mut buried = Vec::new();
+        // Podman counts a path as gone that was made anew.
+        let mut there = BTreeSet::new();
         for ((path, now), before) in present.into_iter().zip(now).zip(before) {
             // What the engine counts as changed may be as it was; what is gone since is told with the rest.
             match now {
                 Some(now) => {
                     changed_ms.insert(path.clone(), now.ctime_ms);
+                    there.insert(path.clone());
                     let was_directory =
                         before.as_ref().is_some_and(|before| before.kind == FileKind::Directory);
                     if was_directory && now.kind != FileKind::Directory {
@@ -85,6 +88,7 @@ impl Base {
             absent.extend(below.into_iter().map(|(path, _)| (path, at_ms)));
             absent.insert(path, at_ms);
         }
+        absent.retain(|path, _| !there.contains(path));
         for (path, at_ms) in absent {
             found.manifest.entries.entry(path).or_insert_with(|| gone_entry(at_ms));
         }

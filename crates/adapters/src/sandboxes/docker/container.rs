@@ -10,8 +10,8 @@ use bollard::{
         NetworkDisconnectRequest,
     },
     query_parameters::{
-        AttachContainerOptionsBuilder, CreateContainerOptions, InspectContainerOptions,
-        KillContainerOptions, StartContainerOptions, WaitContainerOptions,
+        AttachContainerOptionsBuilder, CreateContainerOptions, KillContainerOptions,
+        StartContainerOptions, WaitContainerOptions,
     },
 };
 use engine::ports::sandbox::{Limits, Network, Recording, SandboxFault};
@@ -263,7 +263,7 @@ impl Container {
 
 /// What the engine says of a container's state; none while it runs.
 async fn state(engine: &Engine, id: &str) -> Option<String> {
-    match engine.docker.inspect_container(id, None::<InspectContainerOptions>).await {
+    match engine.inspect(id).await {
         Ok(found) => {
             let state = found.state?;
             if state.running == Some(true) {

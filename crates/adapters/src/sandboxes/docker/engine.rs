@@ -3,13 +3,20 @@
 
 use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
-use bollard::{Docker, errors::Error};
+use bollard::{
+    Docker, errors::Error, models::ContainerInspectResponse,
+    query_parameters::InspectContainerOptions,
+};
 use engine::ports::sandbox::SandboxFault;
 
 use super::owner::Owner;
 
 /// A call that has not come back by then is given up; builds and pulls have limits of their own.
 const CALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// So often a container is asked for again whose state has no name, and so long it is waited between.
+const UNNAMED_STATES: u32 = 50;
+const UNNAMED_STATE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Labels of everything that is made.
 pub(super) const LABEL_OWNER: &str = "personacodebench.owner";
@@ -37,6 +44,22 @@ impl Engine {
             .await
             .map_err(|error| unreachable_engine(address, &error))?;
         Ok(Self { docker, owner: Arc::new(owner) })
+    }
+
+    /// What the engine says of a container.
+    pub(super) async fn inspect(&self, id: &str) -> Result<ContainerInspectResponse, Error> {
+        let mut tries = 0;
+        loop {
+            let found = self.docker.inspect_container(id, None::<InspectContainerOptions>).await;
+            match found {
+                // Podman has a state between running and exited that no engine of Docker's has.
+                Err(error) if tries < UNNAMED_STATES && error.to_string().contains("`stopped`") => {
+                    tries += 1;
+                    tokio::time::sleep(UNNAMED_STATE_PAUSE).await;
+                }
+                found => return found,
+            }
+        }
     }
 
     /// Labels of an object of this process, with more of its own.

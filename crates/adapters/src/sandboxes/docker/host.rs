@@ -31,6 +31,9 @@ use crate::{process::Variables, sandboxes::making::Making};
 
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// One of these is there in a container that has graphics processors.
+const GPU_DEVICES: [&str; 2] = ["/dev/nvidiactl", "/dev/dxg"];
+
 /// Sandboxes in containers. A clone with other labels shares everything else.
 #[derive(Clone)]
 pub struct DockerSandboxes {
@@ -60,6 +63,7 @@ pub(super) struct Maker {
     /// Limits that the engine's host holds.
     enforced: Vec<LimitKind>,
     is_rootless: bool,
+    is_podman: bool,
 }
 
 impl DockerSandboxes {
@@ -104,6 +108,9 @@ impl DockerSandboxes {
     async fn connect(&self) -> Result<Arc<Maker>, SandboxFault> {
         let engine = Engine::connect(&self.shared.address, Owner::current()).await?;
         let info = engine.docker.info().await.map_err(|error| fault("ask the engine", &error))?;
+        let version = engine.docker.version().await;
+        let version = version.map_err(|error| fault("ask the engine", &error))?;
+        let components = version.components.unwrap_or_default();
         sweep_engine(&engine, Swept::Dead).await?;
         let program = Program::find(&self.shared.program).await;
         let program = program.map_err(|error| SandboxFault::Unsupported(error.to_string()))?;
@@ -127,6 +134,7 @@ impl DockerSandboxes {
             cpus_max: info.ncpu.map_or(f64::MAX, |cpus| cpus as f64),
             enforced,
             is_rootless: options.iter().any(|option| option.contains("rootless")),
+            is_podman: components.iter().any(|component| component.name.contains("Podman")),
         }))
     }
 
@@ -177,6 +185,12 @@ impl DockerSandboxes {
         shortfalls.push(
             "processes are stopped by a stop signal at the end of a turn, which their parents can see".to_owned(),
         );
+        if maker.is_podman {
+            shortfalls.push(
+                "services of a compose file find each other at 127.0.0.1 alone: Podman gives their names to main only"
+                    .to_owned(),
+            );
+        }
         let mut enforced = maker.enforced.clone();
         enforced.push(LimitKind::Disk);
         enforced.sort();
@@ -200,8 +214,15 @@ impl DockerSandboxes {
         let maker = self.maker().await?;
         let root = Root::empty(program::EMPTY_IMAGE);
         let limits = Limits { gpus, ..no_limits() };
-        let tried = maker.start(&root, &limits, Recording::Nothing, &self.labels).await;
-        tried.map(drop).map_err(|fault| {
+        let tried = async {
+            let container = maker.start(&root, &limits, Recording::Nothing, &self.labels).await?;
+            let looked = container.link.look(&GPU_DEVICES.map(str::to_owned)).await?;
+            // Podman takes the request and does nothing.
+            let is_given = looked.iter().any(Option::is_some);
+            let none = || SandboxFault::Lost("it takes the request and gives none".to_owned());
+            is_given.then_some(()).ok_or_else(none)
+        };
+        tried.await.map_err(|fault| {
             SandboxFault::Unsupported(format!(
                 "`environment.gpus = {gpus}`: the engine gives no graphics processors: {fault}; install NVIDIA's \
                  container toolkit on its host, or run the task on an engine that has it"

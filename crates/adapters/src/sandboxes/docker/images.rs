@@ -17,7 +17,7 @@ use futures_util::TryStreamExt;
 use super::{
     build::{Building, archive, build, first_image},
     engine::{Engine, LABEL_BASE, fault, is_absent},
-    services::{Dockerfile, Plan, Project, Recipe, Service, Source},
+    services::{Dockerfile, Plan, Project, Recipe, Service, Source, health_test},
 };
 
 /// Images that were made here are tags of this name.
@@ -113,8 +113,11 @@ pub(super) async fn make_project(
 ) -> Result<Root, SandboxFault> {
     let (found, from) = of_service(engine, spec, &project.main).await?;
     let mut images = BTreeMap::new();
+    let mut tests = BTreeMap::new();
+    tests.extend(health_test(&project.main, &found));
     for service in &project.others {
         let (found, _) = of_service(engine, spec, service).await?;
+        tests.extend(health_test(service, &found));
         images.insert(service.name.clone(), found.id.unwrap_or_default());
     }
     let mut root = root(spec, found, from);
@@ -134,7 +137,7 @@ pub(super) async fn make_project(
     }
     root.first = first_process(root.first, main);
     root.volumes.extend(main.mounted().map(str::to_owned));
-    root.plan = Some(Arc::new(Plan { project, images, timeout: spec.setup_timeout }));
+    root.plan = Some(Arc::new(Plan { project, images, tests, timeout: spec.setup_timeout }));
     Ok(root)
 }
 

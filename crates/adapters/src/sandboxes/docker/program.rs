@@ -2,6 +2,7 @@
 //! build and mounted read-only ([`Program`]), so that it runs in images of any C library or of none.
 
 use std::{
+    collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
     time::Duration,
@@ -12,15 +13,17 @@ use bollard::{
     errors::Error,
     models::{ContainerCreateBody, HostConfig, VolumeCreateRequest},
     query_parameters::{
-        CreateContainerOptions, CreateImageOptions, InspectContainerOptions,
-        RemoveContainerOptions, RemoveVolumeOptions, RenameContainerOptions,
-        UploadToContainerOptionsBuilder,
+        CreateContainerOptions, CreateImageOptions, RemoveContainerOptions, RemoveVolumeOptions,
+        RenameContainerOptions, UploadToContainerOptionsBuilder,
     },
 };
 use engine::ports::sandbox::SandboxFault;
 use futures_util::TryStreamExt;
 
-use super::engine::{Engine, LABEL_PROGRAM, fault, is_absent};
+use super::{
+    engine::{Engine, LABEL_PROGRAM, fault, is_absent},
+    remover::remove,
+};
 use crate::process::{self, Variables};
 
 /// Where the volume stands inside: on the container's own `/dev`, so that no image gets a directory for it.
@@ -30,7 +33,8 @@ pub(super) const FOLDER: &str = "/dev/.init";
 const NAME: &str = "personacodebench-program";
 
 /// An image with nothing in it.
-pub(super) const EMPTY_IMAGE: &str = "personacodebench-program:empty";
+/// Podman finds an imported one by its whole name alone.
+pub(super) const EMPTY_IMAGE: &str = "localhost/personacodebench-program:empty";
 
 /// Where the volume stands while it is filled.
 const FILLED: &str = "/program";
@@ -90,7 +94,7 @@ impl Program {
         let said = |what: &'static str| move |error: Error| fault(what, &error);
         let name = format!("{NAME}-{}", self.digest);
         let mount = |volume: &str| format!("{volume}:{FOLDER}:ro");
-        match engine.docker.inspect_container(&name, None::<InspectContainerOptions>).await {
+        match engine.inspect(&name).await {
             Ok(marker) => {
                 let binds = marker.host_config.and_then(|config| config.binds).unwrap_or_default();
                 if let Some((volume, _)) = binds.first().and_then(|bind| bind.split_once(':')) {
@@ -124,8 +128,7 @@ impl Program {
         let labels = engine.labels([(LABEL_PROGRAM, &self.digest)]);
         let options = CreateImageOptions {
             from_src: Some("-".to_owned()),
-            repo: Some(NAME.to_owned()),
-            tag: Some("empty".to_owned()),
+            repo: Some(EMPTY_IMAGE.to_owned()),
             ..Default::default()
         };
         let nothing = tar::Builder::new(Vec::new());
@@ -137,6 +140,25 @@ impl Program {
         let request = VolumeCreateRequest { labels: Some(labels.clone()), ..Default::default() };
         let volume = engine.docker.create_volume(request).await;
         let volume = volume.map_err(said("make the program's volume"))?.name;
+        match self.fill_volume(engine, &volume, labels).await {
+            Ok(container) => Ok((container, volume)),
+            Err(fault) => {
+                // The fault is told; what cannot be removed either is found by its label.
+                let options = Some(RemoveVolumeOptions { force: true });
+                let _ = engine.docker.remove_volume(&volume, options).await;
+                Err(fault)
+            }
+        }
+    }
+
+    /// The container that holds a volume, which has everything in it.
+    async fn fill_volume(
+        &self,
+        engine: &Engine,
+        volume: &str,
+        labels: HashMap<String, String>,
+    ) -> Result<String, SandboxFault> {
+        let said = |what: &'static str| move |error| fault(what, &error);
         let body = ContainerCreateBody {
             image: Some(EMPTY_IMAGE.to_owned()),
             entrypoint: Some(vec!["/never".to_owned()]),
@@ -150,12 +172,19 @@ impl Program {
         };
         let made = engine.docker.create_container(None::<CreateContainerOptions>, body).await;
         let made = made.map_err(said("make a container for the program's volume"))?;
-        let archive = self.archive().map_err(|error| SandboxFault::Lost(error.to_string()))?;
-        let options = UploadToContainerOptionsBuilder::default().path(FILLED).build();
-        let body = body_full(archive.into());
-        let filled = engine.docker.upload_to_container(&made.id, Some(options), body).await;
-        filled.map_err(said("fill the program's volume"))?;
-        Ok((made.id, volume))
+        let filled = async {
+            let archive = self.archive().map_err(|error| SandboxFault::Lost(error.to_string()))?;
+            let options = UploadToContainerOptionsBuilder::default().path(FILLED).build();
+            let body = body_full(archive.into());
+            let filled = engine.docker.upload_to_container(&made.id, Some(options), body).await;
+            filled.map_err(said("fill the program's volume"))
+        };
+        if let Err(fault) = filled.await {
+            // As with the volume.
+            let _ = remove(engine, &made.id).await;
+            return Err(fault);
+        }
+        Ok(made.id)
     }
 
     fn archive(&self) -> io::Result<Vec<u8>> {

@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use bollard::query_parameters::{RemoveContainerOptions, RemoveVolumeOptions};
+use bollard::{
+    errors::Error,
+    query_parameters::{RemoveContainerOptions, RemoveVolumeOptions},
+};
 use tokio::{
     sync::{Semaphore, mpsc},
     task::JoinSet,
@@ -18,9 +21,9 @@ use super::engine::{Engine, is_absent};
 /// Removals at once: each keeps the engine busy with unmounting.
 const AT_ONCE: usize = 4;
 
-/// A volume is free once every container that has it is gone; so often it is asked, and so long it is waited between.
-const VOLUME_TRIES: u32 = 100;
-const VOLUME_PAUSE: Duration = Duration::from_millis(100);
+/// What others still need is tried again so often, and so long it is waited between.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What is to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,26 +106,34 @@ impl Drop for Remover {
     }
 }
 
-/// Removes a container that may be on its way out already.
+/// Removes a container that may be on its way out already, once nobody needs it.
 pub(super) async fn remove(engine: &Engine, container: &str) -> Result<(), String> {
     let options = RemoveContainerOptions { force: true, v: true, ..Default::default() };
-    match engine.docker.remove_container(container, Some(options)).await {
-        Ok(()) => Ok(()),
-        Err(error) if is_absent(&error) => Ok(()),
-        // Somebody else is at it.
-        Err(bollard::errors::Error::DockerResponseServerError { status_code: 409, .. }) => Ok(()),
-        Err(error) => Err(error.to_string()),
+    let mut tries = 0;
+    loop {
+        match engine.docker.remove_container(container, Some(options.clone())).await {
+            Ok(()) => return Ok(()),
+            Err(error) if is_absent(&error) => return Ok(()),
+            // Podman lets one that others share the network of go last.
+            Err(error) if error.to_string().contains("dependent containers") && tries < TRIES => {
+                tries += 1;
+                tokio::time::sleep(PAUSE).await;
+            }
+            // Somebody else is at it.
+            Err(Error::DockerResponseServerError { status_code: 409, .. }) => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        }
     }
 }
 
 /// Removes a volume as soon as nobody has it.
 async fn free(engine: &Engine, volume: &str) -> Result<(), String> {
-    for _ in 0..VOLUME_TRIES {
+    for _ in 0..TRIES {
         match engine.docker.remove_volume(volume, None::<RemoveVolumeOptions>).await {
             Ok(()) => return Ok(()),
             Err(error) if is_absent(&error) => return Ok(()),
-            Err(bollard::errors::Error::DockerResponseServerError { status_code: 409, .. }) => {
-                tokio::time::sleep(VOLUME_PAUSE).await;
+            Err(Error::DockerResponseServerError { status_code: 409, .. }) => {
+                tokio::time::sleep(PAUSE).await;
             }
             Err(error) => return Err(error.to_string()),
         }

@@ -4,6 +4,7 @@
 //! All services of a session live in the network of its container, so a session takes no network of its own.
 
 mod compose;
+mod health;
 mod order;
 mod outside;
 mod place;
@@ -12,6 +13,7 @@ mod reading;
 mod running;
 
 pub use compose::{Compose, ComposeError};
+pub(super) use health::health_test;
 pub(super) use place::{mounts, place, ulimits};
 pub(super) use project::{COMPOSE_FILE, Dockerfile, Project, Recipe, Service, Source};
 pub(super) use running::{Plan, Services, Volumes};

@@ -10,20 +10,20 @@ use std::{
 use bollard::{
     errors::Error,
     models::{
-        ContainerCreateBody, ContainerState, HealthConfig, HealthStatusEnum, HostConfig,
-        HostConfigLogConfig, RestartPolicy, RestartPolicyNameEnum, VolumeCreateRequest,
+        ContainerCreateBody, ContainerState, HealthConfig, HostConfig, HostConfigLogConfig,
+        RestartPolicy, RestartPolicyNameEnum, VolumeCreateRequest,
     },
     query_parameters::{
-        CreateContainerOptions, InspectContainerOptions, KillContainerOptions, LogsOptionsBuilder,
-        StartContainerOptions,
+        CreateContainerOptions, KillContainerOptions, LogsOptionsBuilder, StartContainerOptions,
     },
 };
 use engine::ports::sandbox::SandboxFault;
 use futures_util::{StreamExt, future::try_join_all};
 
 use super::{
+    health::Test,
     place::{mounts, place, ulimits},
-    project::{Condition, Health, Project, Restart, Service},
+    project::{Condition, Project, Restart, Service},
 };
 use crate::sandboxes::docker::{
     container::{Container, SandboxLabels},
@@ -37,6 +37,12 @@ use crate::sandboxes::docker::{
 /// Between two looks at a service that is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// Between two questions for the health of one at the most.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+
+/// Bytes of what a test says that are told.
+const SAID_MAX: usize = 4096;
+
 /// Last lines of a service that are told.
 const LINES_TOLD: &str = "50";
 
@@ -46,16 +52,14 @@ const PROCESSES_MAX: i64 = 4096;
 /// What the engine keeps of a service's output.
 const LOG_MAX: &str = "1m";
 
-/// What Compose waits between two tests of main's health, and how often it asks, where the file says nothing.
-const HEALTH_EVERY: Duration = Duration::from_secs(30);
-const HEALTH_RETRIES: i64 = 3;
-
 /// Services that a base has, with their images.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Plan {
     pub(in super::super) project: Project,
     /// Ids of the images of all but main.
     pub(in super::super) images: BTreeMap<String, String>,
+    /// How each that can be asked is asked for its health.
+    pub(in super::super) tests: BTreeMap<String, Test>,
     /// All of them must be up in this time.
     pub(in super::super) timeout: Duration,
 }
@@ -173,7 +177,9 @@ impl Services {
         let started = self.engine.docker.start_container(&made.id, None::<StartContainerOptions>);
         started.await.map_err(|error| match error {
             // What the image lacks is no fault of the engine.
-            Error::DockerResponseServerError { status_code: 400, message } => {
+            Error::DockerResponseServerError { status_code, message }
+                if status_code == 400 || message.contains("not found") =>
+            {
                 self.failed(&service.name, &message)
             }
             error => fault("start a service", &error),
@@ -193,7 +199,11 @@ impl Services {
             working_dir: service.workdir.clone(),
             tty: Some(service.has_terminal),
             open_stdin: Some(service.is_stdin_open),
-            healthcheck: health(&service.health),
+            // It is asked by us, as long as somebody waits for it.
+            healthcheck: Some(HealthConfig {
+                test: Some(vec!["NONE".to_owned()]),
+                ..Default::default()
+            }),
             labels: Some(self.labels_of(&service.name)),
             host_config: Some(HostConfig {
                 network_mode: Some(format!("container:{main}")),
@@ -235,92 +245,115 @@ impl Services {
 
     /// Waits until a service that was started is as it must be.
     async fn wait_for(&self, name: &str, condition: Condition) -> Result<(), SandboxFault> {
-        loop {
-            let state = self.state(name).await?;
-            let is_running = state.running == Some(true);
-            let code = state.exit_code.unwrap_or_default();
-            match condition {
-                Condition::Started => return Ok(()),
-                Condition::Completed if !is_running && code == 0 => return Ok(()),
-                Condition::Completed => {}
-                Condition::Healthy => match health_of(&state) {
-                    Some(HealthStatusEnum::HEALTHY) => return Ok(()),
-                    Some(HealthStatusEnum::UNHEALTHY) => {
-                        return Err(self.with_last_lines(name, "is unhealthy").await);
-                    }
-                    Some(HealthStatusEnum::STARTING) => {}
-                    _ if is_running => {
-                        let why =
-                            "is to be healthy and has no healthcheck: add `healthcheck` to it";
-                        return Err(self.failed(name, why));
-                    }
-                    _ => {}
-                },
-            }
-            let is_over = !is_running && state.restarting != Some(true);
-            if is_over {
-                let told = format!("ended with {code}{}", memory(&state));
-                return Err(self.with_last_lines(name, &told).await);
-            }
-            self.pause_for(name).await?;
+        match condition {
+            Condition::Started => Ok(()),
+            Condition::Healthy => match self.plan.tests.get(name) {
+                Some(test) => self.wait_for_health(name, test, None).await,
+                None => {
+                    let why = "is to be healthy and has no healthcheck: add `healthcheck` to it";
+                    Err(self.failed(name, why))
+                }
+            },
+            Condition::Completed => loop {
+                let state = self.state(name).await?;
+                if self.is_over(name, &state).await? {
+                    return Ok(());
+                }
+                self.pause_for(name, LOOK_EVERY).await?;
+            },
         }
     }
 
     /// Waits until a service is up: healthy if it can be asked, else running or done.
     async fn settle(&self, service: &Service) -> Result<(), SandboxFault> {
         let state = self.state(&service.name).await?;
-        let is_asked = health_of(&state).is_some();
-        let is_done = state.running != Some(true) && state.exit_code == Some(0);
-        match (is_done, is_asked) {
-            (true, _) => Ok(()),
-            (false, true) => self.wait_for(&service.name, Condition::Healthy).await,
-            (false, false) if state.running == Some(true) => Ok(()),
-            (false, false) => self.wait_for(&service.name, Condition::Completed).await,
+        if self.is_over(&service.name, &state).await? {
+            return Ok(());
+        }
+        match self.plan.tests.contains_key(&service.name) {
+            true => self.wait_for(&service.name, Condition::Healthy).await,
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a service has done its work and ended; one that failed is an error.
+    async fn is_over(&self, name: &str, state: &ContainerState) -> Result<bool, SandboxFault> {
+        if state.running == Some(true) || state.restarting == Some(true) {
+            return Ok(false);
+        }
+        match state.exit_code.unwrap_or_default() {
+            0 => Ok(true),
+            code => {
+                let memory = if state.oom_killed == Some(true) { ", out of memory" } else { "" };
+                Err(self.with_last_lines(name, &format!("ended with {code}{memory}")).await)
+            }
         }
     }
 
     /// Waits until main's own test passes, if it has one.
     async fn wait_for_main(&self, main: &Container, launch: &Launch) -> Result<(), SandboxFault> {
-        let own = &self.plan.project.main;
-        let Health::Test(test) = &own.health else { return Ok(()) };
-        let argv: Vec<String> = match test.test.split_first() {
-            Some((word, rest)) if word == "CMD" => rest.to_vec(),
-            Some((_, rest)) => [vec!["sh".to_owned(), "-c".to_owned()], rest.to_vec()].concat(),
-            None => return Ok(()),
-        };
-        let launch = Launch { argv, ..launch.clone() };
-        let begun = Instant::now();
-        let mut failed = 0;
-        loop {
-            let timeout = test.timeout.unwrap_or(HEALTH_EVERY);
-            let asked = main.link.exec(&launch, Vec::new(), timeout, 4096).await?;
-            if asked.is_success() {
-                return Ok(());
-            }
-            if begun.elapsed() >= test.start_period.unwrap_or_default() {
-                failed += 1;
-            }
-            if failed >= test.retries.unwrap_or(HEALTH_RETRIES) || Instant::now() > self.deadline {
-                let said = String::from_utf8_lossy(&asked.stderr).trim().to_owned();
-                return Err(self.failed(&own.name, &format!("is unhealthy: {said}")));
-            }
-            tokio::time::sleep(test.interval.unwrap_or(HEALTH_EVERY)).await;
+        let name = &self.plan.project.main.name;
+        match self.plan.tests.get(name) {
+            Some(test) => self.wait_for_health(name, test, Some((main, launch))).await,
+            None => Ok(()),
         }
     }
 
-    async fn pause_for(&self, name: &str) -> Result<(), SandboxFault> {
+    /// Asks until the answer is good. A service is asked sooner than its test says, so that nobody waits for long, but
+    /// only what failed when it was due counts.
+    async fn wait_for_health(
+        &self,
+        name: &str,
+        test: &Test,
+        main: Option<(&Container, &Launch)>,
+    ) -> Result<(), SandboxFault> {
+        let begun = Instant::now();
+        let (mut due, mut failed) = (begun + test.interval, 0);
+        loop {
+            let asked = match main {
+                Some((container, launch)) => {
+                    let launch = Launch { argv: test.argv.clone(), ..launch.clone() };
+                    let run = container.link.exec(&launch, Vec::new(), test.timeout, SAID_MAX);
+                    let finished = run.await?;
+                    let said = String::from_utf8_lossy(&finished.stderr).into_owned();
+                    if finished.is_success() { Ok(()) } else { Err(said) }
+                }
+                None => {
+                    let state = self.state(name).await?;
+                    if self.is_over(name, &state).await? {
+                        return Err(self
+                            .with_last_lines(name, "ended before it was healthy")
+                            .await);
+                    }
+                    test.ask(&self.engine, &self.running[name]).await?
+                }
+            };
+            let Err(said) = asked else { return Ok(()) };
+            if Instant::now() >= due {
+                due += test.interval;
+                failed += u32::from(begun.elapsed() >= test.start_period);
+            }
+            if failed >= test.retries {
+                let told = format!("is unhealthy: {}", said.trim());
+                return Err(self.with_last_lines(name, &told).await);
+            }
+            self.pause_for(name, test.interval.min(ASK_EVERY)).await?;
+        }
+    }
+
+    async fn pause_for(&self, name: &str, pause: Duration) -> Result<(), SandboxFault> {
         if Instant::now() > self.deadline {
             let told = format!("is not up within {} s", self.plan.timeout.as_secs());
             return Err(self.with_last_lines(name, &told).await);
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(pause).await;
         Ok(())
     }
 
     async fn state(&self, name: &str) -> Result<ContainerState, SandboxFault> {
         let lost = || SandboxFault::Lost(format!("service `{name}` was not started"));
         let id = self.running.get(name).ok_or_else(lost)?;
-        let found = self.engine.docker.inspect_container(id, None::<InspectContainerOptions>).await;
+        let found = self.engine.inspect(id).await;
         found.map_err(|error| fault("look at a service", &error))?.state.ok_or_else(lost)
     }
 
@@ -380,41 +413,12 @@ fn settled(what: &str, done: Result<(), Error>) -> Result<(), SandboxFault> {
     match done {
         Ok(()) => Ok(()),
         Err(Error::DockerResponseServerError { status_code: 404 | 409, .. }) => Ok(()),
-        // Older engines answer so for a container that is not paused.
-        Err(Error::DockerResponseServerError { status_code: 500, message })
-            if message.contains("not paused") || message.contains("not running") =>
-        {
-            Ok(())
-        }
+        Err(Error::DockerResponseServerError { message, .. }) if is_so_already(&message) => Ok(()),
         Err(error) => Err(fault(what, &error)),
     }
 }
 
-fn health_of(state: &ContainerState) -> Option<HealthStatusEnum> {
-    let status = state.health.as_ref()?.status?;
-    let is_asked = !matches!(status, HealthStatusEnum::EMPTY | HealthStatusEnum::NONE);
-    is_asked.then_some(status)
-}
-
-fn memory(state: &ContainerState) -> &'static str {
-    if state.oom_killed == Some(true) { ", out of memory" } else { "" }
-}
-
-fn health(health: &Health) -> Option<HealthConfig> {
-    let nanoseconds =
-        |time: Option<Duration>| time.and_then(|time| i64::try_from(time.as_nanos()).ok());
-    match health {
-        Health::OfImage => None,
-        Health::Off => {
-            Some(HealthConfig { test: Some(vec!["NONE".to_owned()]), ..Default::default() })
-        }
-        Health::Test(test) => Some(HealthConfig {
-            test: (!test.test.is_empty()).then(|| test.test.clone()),
-            interval: nanoseconds(test.interval),
-            timeout: nanoseconds(test.timeout),
-            start_period: nanoseconds(test.start_period),
-            retries: test.retries,
-            start_interval: None,
-        }),
-    }
+/// What Docker and Podman say of a container that is not paused, or does not run any more.
+fn is_so_already(message: &str) -> bool {
+    ["not paused", "not running", "state improper"].iter().any(|sign| message.contains(sign))
 }
