@@ -241,7 +241,7 @@ impl Container {
     /// Takes the container out of every network that it is in.
     pub(super) async fn cut_network(&self) -> Result<(), SandboxFault> {
         let docker = &self.engine.docker;
-        let found = docker.inspect_container(&self.id, None::<InspectContainerOptions>).await;
+        let found = self.engine.inspect(&self.id).await;
         let settings = found.map_err(|error| fault("ask for networks", &error))?.network_settings;
         let networks = settings.and_then(|settings| settings.networks).unwrap_or_default();
         for name in networks.keys().filter(|name| *name != NO_NETWORK) {
