@@ -83,6 +83,7 @@ async fn pages() {
             b"<?xml version=\"1.0\"?><!DOCTYPE html PUBLIC \"x\"><html><p>words</p></html>",
             b"\n<h1>words</h1>",
             b"<p style=\"opacity: 0.5; font-size: 10px\">words</p>",
+            b"<p style=\"visibility: visible\" type=\"hidden\">words</p>",
             b"<div><dialog open>words</dialog></div>",
             b"<TABLE><tr><td>1</table>",
             b"<div><img src=\"data:image/png;base64,AAAA\"></div>",
@@ -106,6 +107,8 @@ async fn pages() {
             b"<!DOCTYPE html><p style=\"display:/**/none\">words</p>",
             b"<!DOCTYPE html><p style=\"opacity: 0.0\">words</p>",
             b"<!DOCTYPE html><p style=\"color:red; font-size:0px !important\">words</p>",
+            b"<!DOCTYPE html><p style=\"visibility: hidden\">words</p>",
+            b"<!DOCTYPE html><tt style=\"visibility:collapse\">words</tt>",
             b"<!DOCTYPE html><dialog>words</dialog>",
             b"<!DOCTYPE html><p>",
             &zip(&[("index.html", PAGE)]),
@@ -215,7 +218,8 @@ async fn tables() {
 async fn elements_and_visible_text() {
     let page: &[u8] = b"<!DOCTYPE html><title>Till</title><main><h1>The <b>day</b></h1>\
         <p>Total:\n  12 <span style=\"display:none\">13</span></p><img alt=\"x\">\
-        <script>var secret = 14;</script><p>a</p><p>b</p></main>";
+        <script>var secret = 14;</script><p>a</p><p>b</p>\
+        <div hidden><p hidden>15</p>16</div>one<div>two</div>th<b>re</b>e</main>";
     let demand = |change: &dyn Fn(&mut ArtifactCheck)| {
         let mut demand = keys("", Some(ArtifactFormat::Html));
         change(&mut demand);
@@ -239,8 +243,8 @@ async fn elements_and_visible_text() {
         (page, lacks("img[alt]"), False),
         (page, lacks("h1, h2"), False),
         (page, has("p:::"), UNKNOWN),
-        (page, text("^The day Total: 12 a b$"), True),
-        (page, text("13|14|Till"), False),
+        (page, text("^The day Total: 12 a b one two three$"), True),
+        (page, text("13|14|15|16|Till"), False),
         (page, text("("), UNKNOWN),
         (svg, picture(&|demand| demand.has = vec!["svg text".into()]), True),
         (svg, picture(&|demand| demand.lacks = vec!["g".into()]), False),
@@ -276,7 +280,8 @@ async fn markup_that_needs_something_outside() {
             "<meta http-equiv=refresh content=\"30\"><meta name=x content=\"url\">",
             "<svg><rect><set attributeName=fill to=red /></rect></svg>",
             "<svg><use><set attributeName=href to=\"#a\"/></use></svg>",
-            "<td data=\"x\">", "<p title=\"see (x)\">", "<!-- <img src=\"x.png\"> -->",
+            "<p data=\"x\">", "<p title=\"see (x)\">", "<p title=\"@import 'x.css'\">",
+            "<meta http-equiv=refresh content=\"30; \">", "<!-- <img src=\"x.png\"> -->",
         ],
         &[
             "<img src=\"x.png\">", "<img src=\" //cdn.example.org/x.png\">", "<img SRC=x>",
@@ -488,6 +493,9 @@ async fn depth_is_measured_everywhere() {
     let opens = || keys("", Some(ArtifactFormat::Html));
     check_files(&[
         (&page(&nested(300)), opens(), True),
+        // The page itself is three deep.
+        (&page(&nested(509)), opens(), True),
+        (&page(&nested(510)), opens(), False),
         // The last node lies high again within the same piece.
         (&page(&("<b>".repeat(600) + &"</b>".repeat(600))), opens(), False),
         (&inner(&nested(300)), alone(ArtifactFormat::Html), True),

@@ -146,12 +146,14 @@ async fn suites() {
     let stage = Stage::new().await;
     let (edited, removed) = ("echo '#' >> tests/test_till.py", "rm tests/test_till.py");
     // Turns, then whether the suite passes, is a regression test, and was kept.
-    let cases: [(&[&str], [Truth; 3]); 7] = [
+    let cases: [(&[&str], [Truth; 3]); 8] = [
         (&["true"], [True, False, True]),
         (&[FIX], [True, False, True]),
         (&[FIX, NEW_TEST], [True, True, True]),
         (&[NEW_TEST], [False, False, False]),
         (&[FIX, EMPTY_TEST], [True, False, True]),
+        // What running them leaves is no test.
+        (&[FIX, "rm -r tests/__pycache__ tests/.pytest_cache tests/old.pyc"], [True, False, True]),
         (&[FIX, NEW_TEST, edited], [True, True, False]),
         (&[FIX, NEW_TEST, removed], [True, True, False]),
     ];
@@ -163,6 +165,12 @@ async fn suites() {
             assert_eq!(found, expect, "{proves:?} after {turns:?}: {witness}");
         }
     }
+    // A test is laid over the base as it is, mode and all, so that it fails there for what it tests.
+    let staged = stage.after(&[FIX, EMPTY_TEST, "chmod 640 tests/test_sum.py"]).await;
+    let run = ["sh", "-c", "test $(stat -c %a tests/test_sum.py) = 640"].map(String::from).to_vec();
+    let tests = vec!["tests/**".into()];
+    let moded = CheckKind::Test { run, proves: Proof::Regression, tests, timeout_sec: 30 };
+    staged.check(moded, False).await;
 }
 
 #[tokio::test]

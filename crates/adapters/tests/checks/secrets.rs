@@ -68,7 +68,8 @@ async fn histories() {
         ("true", False),
         (MENDED, False),
         ("echo KEY= > .env; git stash -q", False),
-        // What the base's own history holds is the base's.
+        // What the base's own history and settings hold is the base's.
+        ("git config core.x y", False),
         ("git log -p > /dev/null; git gc -q; git repack -adq", False),
         ("echo x >> .env; git commit -q -am 'Change it'", True),
         ("echo x >> .env; git add .env", True),
@@ -131,8 +132,20 @@ async fn places_together() {
     let files = on(&[SecretPlace::Files]);
     staged.check(CheckKind::Secret(files.clone()), True).await;
     staged
-        .check(CheckKind::Secret(SecretCheck { except: vec!["b.txt".into()], ..files }), False)
+        .check(
+            CheckKind::Secret(SecretCheck { except: vec!["b.txt".into()], ..files.clone() }),
+            False,
+        )
         .await;
+
+    // A file that nobody can look through hides what one likes, unless the base has it.
+    let most = vec![b'x'; 64 << 20];
+    let staged = simulated_with_files(&[("large", &most)]).await;
+    staged.check(CheckKind::Secret(files.clone()), False).await;
+    let beyond = vec![b'x'; (64 << 20) + 1];
+    let staged = simulated_with_files(&[("large", &beyond)]).await;
+    staged.check(CheckKind::Secret(files.clone()), True).await;
+    staged.unchanged().check(CheckKind::Secret(files), False).await;
 
     let stage = Stage::new().await;
     let mut staged = stage.after(&[MENDED]).await;

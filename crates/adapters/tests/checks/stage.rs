@@ -44,7 +44,10 @@ git config user.name Base && git config user.email base@example.org
 mkdir tests
 printf 'def total(a, b):\n    return a - b\n' > till.py
 printf 'import unittest, till\nclass T(unittest.TestCase):\n    def test_zero(self):\n        self.assertEqual(till.total(0, 0), 0)\n' > tests/test_till.py
-printf '__pycache__/\n' > .gitignore
+printf '__pycache__/\n.pytest_cache/\n*.pyc\n' > .gitignore
+mkdir tests/__pycache__ tests/.pytest_cache
+echo old | tee tests/old.pyc tests/__pycache__/old > tests/.pytest_cache/old
+git config credential.username AKIA7Qzeb1LEAKED
 printf 'KEY=AKIA7Qzeb1LEAKED\n' > .env
 git add -A && git commit -q -m 'The till'
 mkdir /data; cd /data
@@ -155,6 +158,12 @@ impl Staged {
         sandbox.freeze().await.expect("still");
         let captured = sandbox.capture(Turn(1)).await.expect("a capture");
         Self::of(sandbox, vec![Manifest::default(), captured.manifest])
+    }
+
+    /// As if the base had all that lies there.
+    pub fn unchanged(mut self) -> Self {
+        self.trees.fill(Manifest::default());
+        self
     }
 
     pub fn with_script(mut self, text: &str) -> Self {

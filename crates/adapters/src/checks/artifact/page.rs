@@ -109,10 +109,9 @@ impl Page {
                 ego_tree::iter::Edge::Open(node) => match node.value() {
                     Node::Text(words) if hidden_in.is_none() => text.push_str(words),
                     Node::Element(_) if hidden_in.is_none() => {
-                        let element = ElementRef::wrap(node);
-                        if element.is_some_and(is_hidden) {
+                        if ElementRef::wrap(node).is_some_and(is_hidden) {
                             hidden_in = Some(node.id());
-                        } else if !element.is_some_and(is_inline) {
+                        } else if parts_words(node) {
                             text.push(' ');
                         }
                     }
@@ -121,8 +120,7 @@ impl Page {
                 ego_tree::iter::Edge::Close(node) => {
                     if hidden_in == Some(node.id()) {
                         hidden_in = None;
-                    } else if hidden_in.is_none() && !ElementRef::wrap(node).is_some_and(is_inline)
-                    {
+                    } else if hidden_in.is_none() && parts_words(node) {
                         text.push(' ');
                     }
                 }
@@ -186,7 +184,6 @@ fn is_hidden(element: ElementRef<'_>) -> bool {
         || element.attr("hidden").is_some()
         || style.split(';').any(is_hiding)
         || (element.name() == "dialog" && element.attr("open").is_none())
-        || (element.name() == "input" && element.attr("type") == Some("hidden"))
 }
 
 /// Whether a declaration, in small letters and without blanks, leaves nothing to be seen.
@@ -204,11 +201,11 @@ fn is_hiding(declaration: &str) -> bool {
     }
 }
 
-/// Elements that do not part words.
-fn is_inline(element: ElementRef<'_>) -> bool {
+/// Whether a blank stands where it begins and ends: texts, and elements within a line, stick to what is beside them.
+fn parts_words(node: ego_tree::NodeRef<'_, Node>) -> bool {
     const INLINE: [&str; 20] = [
         "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "em", "i", "kbd", "mark", "q", "s",
         "small", "span", "strong", "sub", "sup", "u",
     ];
-    INLINE.contains(&element.value().name())
+    ElementRef::wrap(node).is_some_and(|element| !INLINE.contains(&element.value().name()))
 }

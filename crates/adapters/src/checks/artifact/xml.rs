@@ -71,15 +71,19 @@ mod tests {
     #[test]
     fn excesses() {
         let many: String = (0..=ATTRIBUTES_MAX).map(|at| format!(" a{at}='>'")).collect();
-        let few: String = (0..ATTRIBUTES_MAX).map(|at| format!(" a{at}='='")).collect();
+        let few: String = (0..ATTRIBUTES_MAX).map(|at| format!(" a{at}='=='")).collect();
         let declared = |value: &str, uses: usize| {
             format!("<!DOCTYPE l [<!ENTITY a \"{value}\">]><l>{}</l>", "&a;".repeat(uses))
         };
         let cases = [
             (format!("<a{many}/>"), true),
             (format!("<!-- <it's --><a{many}/>"), true),
+            (format!("<!-- <'--><a{many}/>"), true),
             (format!("<!DOCTYPE l [<!ENTITY a \"<b{many}/>\">]><l>&a;</l>"), true),
             (declared(&"a".repeat(60_000), 60_000), true),
+            // What is declared has 4096 bytes, 14 of which are not the value.
+            (declared(&"a".repeat(4082), 2049), true),
+            (declared(&"a".repeat(4082), 2048), false),
             (declared("&b;", 1), true),
             (format!("<a{few}/><!-- {many} -->"), false),
             (declared("&#65;", 20), false),
