@@ -10,7 +10,10 @@ use std::{
 use domain::{
     fault::{Ending, Flag},
     ids::CommandId,
-    session::{Answer, Command, Entry, Event, Next, Observation, Session, Watchdog},
+    session::{
+        Answer, Command, Entry, Event, Excerpt, Next, Observation, Session, ToolActivity,
+        ToolReturn, Watchdog,
+    },
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -18,7 +21,11 @@ use crate::{
     cancel::Cancellation,
     evidence::Gathered,
     perform::{Context, Stage},
-    ports::{record::RecordError, sandbox::Sandbox, watch::SessionKey},
+    ports::{
+        record::{Blob, RecordError},
+        sandbox::Sandbox,
+        watch::SessionKey,
+    },
     setup::{SessionPorts, Setup},
     watchdog::{Bark, Watchdogs},
 };
@@ -242,7 +249,14 @@ impl Driver<'_> {
         }
     }
 
-    fn observed(&mut self, observation: Observation) -> Result<(), Halt> {
+    fn observed(&mut self, mut observation: Observation) -> Result<(), Halt> {
+        for text in excerpts(&mut observation).into_iter().filter(|text| text.is_long()) {
+            match self.ports.record.put(Blob::Bytes(text.shown.as_bytes())) {
+                Ok(whole) => *text = text.cut(whole),
+                // Nothing is lost: the text stands in the log whole, and the session ends at the next chance.
+                Err(error) => self.broken = Some(error),
+            }
+        }
         self.stage.observed(&observation);
         self.record(Event::Observed(observation))
     }
@@ -307,5 +321,17 @@ impl Driver<'_> {
         if let Err(error) = self.ports.record.sync() {
             self.broken = Some(error);
         }
+    }
+}
+
+/// The texts of an observation that may be long.
+fn excerpts(observation: &mut Observation) -> Vec<&mut Excerpt> {
+    match observation {
+        Observation::AgentActed(ToolActivity { input, .. }) => input.iter_mut().collect(),
+        Observation::ToolReturned(ToolReturn { input, output, .. }) => {
+            input.iter_mut().chain(output).collect()
+        }
+        Observation::AgentThought { text, .. } => vec![text],
+        _ => Vec::new(),
     }
 }

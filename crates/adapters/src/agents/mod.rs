@@ -1,6 +1,9 @@
-//! Agents under test: the scripted ones that ship with the tool.
+//! Agents under test: the scripted ones that ship with the tool, and drivers of real ones.
 
+mod acp;
+mod child;
 mod matching;
 mod scripted;
 
+pub use acp::{AcpAgent, AcpLaunch};
 pub use scripted::{ScriptedAgent, Solution, Solves};

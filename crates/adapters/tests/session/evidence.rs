@@ -195,7 +195,7 @@ async fn check_message(steps: &[&str], expect: &[&str]) {
             match *step {
                 "a" => {
                     let title = "tool".to_owned();
-                    let activity = ToolActivity { turn, at_ms, title };
+                    let activity = ToolActivity::titled(turn, at_ms, title);
                     evidence.observe(&Observation::AgentActed(activity));
                 }
                 "r" => run(sandbox.as_ref(), "true").await,

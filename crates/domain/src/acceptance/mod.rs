@@ -12,6 +12,7 @@ mod reading;
 mod violations;
 mod window;
 
+pub(crate) use checks::command_is_of_kind;
 pub(crate) use covering::covers;
 pub use evaluate::{evaluate, verdict};
 pub use history::{ReadingHistory, Readings, first_turn_true};

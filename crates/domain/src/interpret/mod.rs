@@ -1,5 +1,6 @@
 //! What an agent's message means, by rules: open questions, offers, requests for permission, claims ([`Interpretation`]).
 
+mod action;
 mod claim;
 mod negation;
 mod phrases;
@@ -17,6 +18,7 @@ use crate::{
     ids::TopicId,
     release::{ActionClass, Claim, PermissionTable, Topic},
 };
+pub use action::class_of_request;
 pub(crate) use negation::polarity_in_clause;
 use question::Question;
 use text::{Words, find_form, tokens};

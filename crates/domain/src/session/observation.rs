@@ -1,7 +1,8 @@
 //! What was seen meanwhile: [`Observation`], legal in every phase until the end.
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 
+use super::{Excerpt, PlanEntry, ToolActivity, ToolReturn, UseClaim};
 use crate::{
     evidence::{Channel, Permission},
     fault::Flag,
@@ -29,6 +30,37 @@ pub enum Observation {
     },
     /// The agent used a tool, by its own event stream.
     AgentActed(ToolActivity),
+    /// A tool call came back, by the same.
+    ToolReturned(ToolReturn),
+    /// The agent thought aloud; no user sees it.
+    AgentThought {
+        /// The turn.
+        turn: Turn,
+        /// Milliseconds of the sandbox's kernel clock since its origin.
+        at_ms: i64,
+        /// The thought.
+        text: Excerpt,
+    },
+    /// The agent set up its plan, or changed it.
+    AgentPlanned {
+        /// The turn.
+        turn: Turn,
+        /// Milliseconds of the sandbox's kernel clock since its origin.
+        at_ms: i64,
+        /// The whole plan as it now is.
+        entries: Vec<PlanEntry>,
+    },
+    /// What the agent itself says of its use.
+    UseClaimed(UseClaim),
+    /// What the driver has to say of the agent: how its process ended, an error that it answered with.
+    DriverNoted {
+        /// The turn.
+        turn: Turn,
+        /// Milliseconds of the sandbox's kernel clock since its origin.
+        at_ms: i64,
+        /// In words.
+        text: String,
+    },
     /// The agent asked for permission inside a turn.
     PermissionRequested(Permission),
     /// Tokens and cost since the last report.
@@ -65,17 +97,6 @@ pub enum Observation {
         /// In words.
         detail: String,
     },
-}
-
-/// A tool call by the agent's own event stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolActivity {
-    /// The turn.
-    pub turn: Turn,
-    /// Milliseconds of the sandbox's kernel clock since its origin.
-    pub at_ms: i64,
-    /// The tool or command in short.
-    pub title: String,
 }
 
 /// A watchdog of the harness.

@@ -1,7 +1,7 @@
 //! How an observation changes a session: it is legal in every phase and never moves more than a
 //! stop.
 
-use super::{Command, Observation, Phase, Session, Watchdog};
+use super::{Command, Observation, Phase, Session, ToolReturn, Watchdog};
 use crate::{
     controller::{DialogueLine, OverBudget, over_budget},
     evidence::Permission,
@@ -39,7 +39,18 @@ impl Session {
                 }
             }
             Observation::Flagged { flag, detail } => self.flag(*flag, detail),
-            Observation::Cut { .. } | Observation::Stray { .. } => {}
+            // What an agent tells of its work proves that the message arrived, and moves nothing else.
+            Observation::ToolReturned(ToolReturn { turn, .. })
+            | Observation::AgentThought { turn, .. }
+            | Observation::AgentPlanned { turn, .. } => {
+                if self.is_listening(*turn) {
+                    self.progress.follow();
+                }
+            }
+            Observation::UseClaimed(_)
+            | Observation::DriverNoted { .. }
+            | Observation::Cut { .. }
+            | Observation::Stray { .. } => {}
         }
     }
 

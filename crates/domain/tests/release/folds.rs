@@ -69,7 +69,7 @@ fn seen_during(command: &Command) -> Vec<Observation> {
     let (turn, at_ms) = (*turn, i64::from(turn.0) * 1_000);
     vec![
         Observation::Delivered { turn, at_ms },
-        Observation::AgentActed(ToolActivity { turn, at_ms, title: "sh".into() }),
+        Observation::AgentActed(ToolActivity::titled(turn, at_ms, "sh")),
         Observation::AgentSaid { turn, at_ms, text: format!("Part {turn} is done.") },
     ]
 }

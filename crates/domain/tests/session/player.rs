@@ -132,7 +132,7 @@ impl Player {
         }
         if turn.acts {
             let title = "ls".to_string();
-            self.observe(Observation::AgentActed(ToolActivity { turn: now, at_ms, title }));
+            self.observe(Observation::AgentActed(ToolActivity::titled(now, at_ms, title)));
         }
         let mut allowed = vec![];
         for (place, (class, subject)) in turn.requests.iter().enumerate() {

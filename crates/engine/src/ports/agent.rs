@@ -10,9 +10,13 @@ use std::sync::Arc;
 
 use domain::{
     evidence::{ChannelSet, Permission},
+    fault::Flag,
     ids::{RequestId, Turn},
     release::ActionClass,
-    session::{Observation, ToolActivity, TurnStop},
+    session::{
+        Excerpt, Observation, PlanEntry, ToolActivity, ToolKind, ToolOutcome, ToolReturn, TurnStop,
+        UseClaim,
+    },
 };
 use thiserror::Error;
 use tokio::sync::mpsc::UnboundedSender;
@@ -88,6 +92,34 @@ pub trait Conversation: Send + Sync {
     async fn close(&self) -> Result<(), AgentFault>;
 }
 
+/// A tool call as a driver tells of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The agent's own name of the call, if its return will be told.
+    pub id: Option<String>,
+    /// The tool or command in short.
+    pub title: String,
+    /// What kind of tool it is, if the agent says.
+    pub kind: Option<ToolKind>,
+    /// What the tool was given, as the agent writes it, whole.
+    pub input: Option<String>,
+}
+
+/// What came of a tool call, as a driver tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The agent's own name of the call.
+    pub id: String,
+    /// Whether the tool says that it worked.
+    pub outcome: ToolOutcome,
+    /// What it was given, if that was told only now.
+    pub input: Option<String>,
+    /// What it gave back, whole.
+    pub output: Option<String>,
+    /// The exit code of its command, if it ran one and told.
+    pub exit_code: Option<i32>,
+}
+
 /// Where a driver tells what it sees; stamps each piece with turn and kernel time of the sandbox.
 #[derive(Clone)]
 pub struct Observer {
@@ -118,15 +150,65 @@ impl Observer {
 
     /// The agent wrote a block of text.
     pub fn said(&self, text: impl Into<String>) {
-        let at_ms = self.sandbox.now_ms();
+        self.said_at(self.now_ms(), text);
+    }
+
+    /// The agent wrote a block of text that was whole at this moment.
+    pub fn said_at(&self, at_ms: i64, text: impl Into<String>) {
         self.send(Observation::AgentSaid { turn: self.turn, at_ms, text: text.into() });
+    }
+
+    /// Now, on the clock of the sandbox.
+    pub fn now_ms(&self) -> i64 {
+        self.sandbox.now_ms()
     }
 
     /// The agent used a tool; `title` says in short which.
     pub fn acted(&self, title: impl Into<String>) {
-        let at_ms = self.sandbox.now_ms();
-        let activity = ToolActivity { turn: self.turn, at_ms, title: title.into() };
-        self.send(Observation::AgentActed(activity));
+        self.called(ToolCall { title: title.into(), ..ToolCall::default() });
+    }
+
+    /// The agent called a tool.
+    pub fn called(&self, call: ToolCall) {
+        let ToolCall { id, title, kind, input } = call;
+        self.send(Observation::AgentActed(ToolActivity {
+            turn: self.turn,
+            at_ms: self.now_ms(),
+            title,
+            call: id,
+            kind,
+            input: input.map(Excerpt::of),
+        }));
+    }
+
+    /// A tool that was called came back.
+    pub fn returned(&self, result: ToolResult) {
+        let ToolResult { id, outcome, input, output, exit_code } = result;
+        self.send(Observation::ToolReturned(ToolReturn {
+            turn: self.turn,
+            at_ms: self.now_ms(),
+            call: id,
+            outcome,
+            input: input.map(Excerpt::of),
+            output: output.map(Excerpt::of),
+            exit_code,
+        }));
+    }
+
+    /// The agent thought aloud.
+    pub fn thought(&self, text: impl Into<String>) {
+        let (at_ms, text) = (self.now_ms(), Excerpt::of(text));
+        self.send(Observation::AgentThought { turn: self.turn, at_ms, text });
+    }
+
+    /// The agent's plan, whole, as it now is.
+    pub fn planned(&self, entries: Vec<PlanEntry>) {
+        self.send(Observation::AgentPlanned { turn: self.turn, at_ms: self.now_ms(), entries });
+    }
+
+    /// What the agent itself counts; the turn is the observer's.
+    pub fn claims(&self, claim: UseClaim) {
+        self.send(Observation::UseClaimed(UseClaim { turn: self.turn, ..claim }));
     }
 
     /// The agent asks for permission and waits for [`Conversation::answer_permission`].
@@ -134,6 +216,17 @@ impl Observer {
         let at_ms = self.sandbox.now_ms();
         let permission = Permission { request, turn: self.turn, at_ms, class, subject };
         self.send(Observation::PermissionRequested(permission));
+    }
+
+    /// What the driver has to say of the agent: how its process ended, an error that it answered with.
+    pub fn noted(&self, text: impl Into<String>) {
+        let (at_ms, text) = (self.now_ms(), text.into());
+        self.send(Observation::DriverNoted { turn: self.turn, at_ms, text });
+    }
+
+    /// Something that sets a flag and ends nothing by itself.
+    pub fn flagged(&self, flag: Flag, detail: impl Into<String>) {
+        self.send(Observation::Flagged { flag, detail: detail.into() });
     }
 
     /// Tokens and cost since the last report.

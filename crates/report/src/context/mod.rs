@@ -21,8 +21,9 @@ pub use page::{DeclaredPair, PageContext, RunFacts, SessionEntry, SessionRow};
 pub use story::{
     ActStory, Archive, ArtifactFile, ArtifactStory, ChangedFile, CheckLook, CheckStory,
     CompletionStory, DiffLine, Difference, EventStory, FileStory, FlagStory, HookStory, Lane,
-    LaneCell, LaneStep, LineKind, LogPlaces, LookStory, OccurrenceStory, RanProgram, ReadingStory,
-    SessionFacts, Stage, StepStory, StoryContext, StorySources, TurnStory, story,
+    LaneCell, LaneStep, LineKind, LogPlaces, LookStory, OccurrenceStory, PlanLine, RanProgram,
+    ReadingStory, SessionFacts, Stage, StepStory, StoryContext, StorySources, TextStory, ToldWork,
+    ToolStory, TurnStory, WorkStory, story,
 };
 pub use table::{Table, tables};
 pub(crate) use table::{TableKind, tables_by_kind};

@@ -6,7 +6,9 @@ use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, TableComponent, presets,
 };
 
-use crate::context::{GroupContext, Lane, LookStory, StoryContext, Table, TurnStory, tables};
+use crate::context::{
+    GroupContext, Lane, LookStory, StoryContext, Table, ToldWork, TurnStory, WorkStory, tables,
+};
 
 /// Characters of a command or witness that are shown.
 const LINE_MAX: usize = 160;
@@ -134,6 +136,7 @@ fn write_turn(text: &mut String, turn: &TurnStory) {
         let _ = writeln!(text, "  agent, before its last tool call:");
         indented(text, &turn.narration);
     }
+    write_work(text, &turn.work);
     for program in &turn.ran {
         let exit = program.exit_code.map_or("?".to_owned(), |code| code.to_string());
         let _ = writeln!(text, "  ran [{exit}] {}", line(&program.command));
@@ -165,6 +168,33 @@ fn write_turn(text: &mut String, turn: &TurnStory) {
     }
     if let Some(look) = &turn.look {
         write_look(text, look);
+    }
+}
+
+/// The agent's own account, a line for each piece; what is long is cut, the page has it all.
+fn write_work(text: &mut String, work: &WorkStory) {
+    for told in &work.told {
+        let _ = match told {
+            ToldWork::Thought(thought) => writeln!(text, "  thought: {}", line(&thought.text)),
+            // A bare title says no more than the programs below, which were seen.
+            ToldWork::Tool(tool) if tool.outcome.is_none() && tool.input.is_none() => Ok(()),
+            ToldWork::Tool(tool) => {
+                let outcome = tool.outcome.as_ref().map_or(String::new(), |outcome| {
+                    let exit = tool.exit_code.map_or(String::new(), |code| format!(" [{code}]"));
+                    format!(" — {outcome}{exit}")
+                });
+                writeln!(text, "  tool: {}{outcome}", line(&tool.title))
+            }
+        };
+    }
+    if work.told_more > 0 {
+        let _ = writeln!(text, "  … and {} more tool calls and thoughts", work.told_more);
+    }
+    for entry in &work.plan {
+        let _ = writeln!(text, "  plan [{}] {}", entry.state, line(&entry.text));
+    }
+    for claim in &work.claims {
+        let _ = writeln!(text, "  says it used {}", plain(claim));
     }
 }
 

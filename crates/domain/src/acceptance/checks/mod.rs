@@ -26,8 +26,14 @@ use super::{Reading, Truth};
 use crate::{
     evidence::{Channel, Missing, Recorded},
     ids::Turn,
-    release::{CheckKind, ReadingNature},
+    release::{CheckKind, ExecKind, ReadingNature},
 };
+
+/// Whether a command, word by word, would do what programs of the kind do.
+pub(crate) fn command_is_of_kind(argv: &[String], kind: ExecKind) -> bool {
+    invocation::Invocation::of_words(argv)
+        .is_some_and(|invocation| exec_kinds::is_of_kind(&invocation, kind))
+}
 
 /// Reads a check from recorded events; none if it needs content or runs programs.
 ///

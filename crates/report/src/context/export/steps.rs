@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::{
     controller::{SpeechAct, TurnPlan},
     ids::Turn,
-    session::{Answer, Command, Event, Observation, Session, Wordsmith},
+    session::{
+        Answer, Command, Event, Excerpt, Observation, Session, ToolActivity, ToolReturn, Wordsmith,
+    },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use store::{
-    harbor::job::{Extra, Metrics, Source, Step, ToolCall},
+    harbor::job::{Extra, Metrics, Source, Step, ToolCall, ToolResult, ToolResults},
     utc,
 };
 
@@ -50,7 +52,7 @@ pub(super) fn steps(telling: &Telling<'_>) -> Result<Vec<Step>, serde_json::Erro
     script.end_turn()?;
     if script.steps.is_empty() {
         let message = format!("No message reached the agent: {}.", telling.story.ending);
-        script.push(Source::System, None, message, Vec::new(), None, StepExtra::default())?;
+        script.push(Source::System, None, Words::of(message), StepExtra::default())?;
     }
     Ok(script.steps)
 }
@@ -68,11 +70,32 @@ struct Script<'a> {
     used: Used,
 }
 
-/// What the agent said, and the tools that it used after that.
+/// What the agent thought and said, and the tools that it used after that.
+#[derive(Default)]
 struct Work {
     at: usize,
+    thoughts: String,
     message: String,
     calls: Vec<ToolCall>,
+    /// The agent's own names of the calls, with their ids.
+    names: BTreeMap<String, String>,
+    results: Vec<ToolResult>,
+}
+
+/// What a step holds of its own.
+#[derive(Default)]
+struct Words {
+    message: String,
+    thoughts: Option<String>,
+    calls: Vec<ToolCall>,
+    results: Vec<ToolResult>,
+    metrics: Option<Metrics>,
+}
+
+impl Words {
+    fn of(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
 }
 
 /// Use reported in a turn.
@@ -105,15 +128,24 @@ impl<'a> Script<'a> {
                 }
                 message.push_str(text);
             }
-            Event::Observed(Observation::AgentActed(activity)) => {
-                let call = ToolCall {
-                    tool_call_id: format!("call-{}", self.telling.sources.entries[at].seq),
-                    function_name: activity.title.clone(),
-                    arguments: BTreeMap::new(),
-                    extra: Extra { pcb: json!({ "arguments": "not told" }) },
-                };
-                self.work_at(at).calls.push(call);
+            Event::Observed(Observation::AgentThought { text, .. }) => {
+                if self.work.as_ref().is_some_and(|work| !work.calls.is_empty()) {
+                    self.end_work(None)?;
+                }
+                let thoughts = &mut self.work_at(at).thoughts;
+                if !thoughts.is_empty() {
+                    thoughts.push('\n');
+                }
+                thoughts.push_str(&text.shown);
             }
+            Event::Observed(Observation::AgentActed(activity)) => {
+                let call_id = format!("call-{}", self.telling.sources.entries[at].seq);
+                let call = tool_call(&call_id, activity);
+                let work = self.work_at(at);
+                work.calls.push(call);
+                work.names.extend(activity.call.clone().map(|name| (name, call_id)));
+            }
+            Event::Observed(Observation::ToolReturned(result)) => self.tool_returned(result),
             Event::Observed(Observation::Used { tokens, cost_microusd }) => {
                 self.used.reports += 1;
                 self.used.tokens += tokens;
@@ -130,7 +162,22 @@ impl<'a> Script<'a> {
     }
 
     fn work_at(&mut self, at: usize) -> &mut Work {
-        self.work.get_or_insert_with(|| Work { at, message: String::new(), calls: Vec::new() })
+        self.work.get_or_insert_with(|| Work { at, ..Work::default() })
+    }
+
+    /// A result stands in the step of its call; one that comes after that step was told is left to the log.
+    fn tool_returned(&mut self, result: &ToolReturn) {
+        let Some(work) = &mut self.work else { return };
+        let Some(call_id) = work.names.get(&result.call) else { return };
+        if let (Some(input), Some(call)) =
+            (&result.input, work.calls.iter_mut().find(|call| call.tool_call_id == *call_id))
+        {
+            (call.arguments, call.extra) = arguments(Some(input));
+        }
+        work.results.push(ToolResult {
+            source_call_id: call_id.clone(),
+            content: result.output.as_ref().map_or(String::new(), |output| output.shown.clone()),
+        });
     }
 
     /// A message that never reached the agent is no step of the user.
@@ -153,10 +200,10 @@ impl<'a> Script<'a> {
             turn_end: None,
         };
         if delivered {
-            self.push(Source::User, Some(at), message.to_owned(), Vec::new(), None, extra)
+            self.push(Source::User, Some(at), Words::of(message), extra)
         } else {
             let said = "A message of the user did not reach the agent.".to_owned();
-            self.push(Source::System, Some(at), said, Vec::new(), None, extra)
+            self.push(Source::System, Some(at), Words::of(said), extra)
         }
     }
 
@@ -190,7 +237,14 @@ impl<'a> Script<'a> {
             turn_end: last_of.map(|told| self.turn_end(told)),
         };
         let metrics = last_of.and_then(|_| std::mem::take(&mut self.used).metrics());
-        self.push(Source::Agent, Some(work.at), work.message, work.calls, metrics, extra)
+        let words = Words {
+            message: work.message,
+            thoughts: Some(work.thoughts).filter(|thoughts| !thoughts.is_empty()),
+            calls: work.calls,
+            results: work.results,
+            metrics,
+        };
+        self.push(Source::Agent, Some(work.at), words, extra)
     }
 
     fn turn_end(&self, told: &TurnStory) -> TurnEndExtra {
@@ -238,9 +292,7 @@ impl<'a> Script<'a> {
         &mut self,
         source: Source,
         at: Option<usize>,
-        message: String,
-        tool_calls: Vec<ToolCall>,
-        metrics: Option<Metrics>,
+        words: Words,
         extra: StepExtra,
     ) -> Result<(), serde_json::Error> {
         let sources = self.telling.sources;
@@ -250,13 +302,39 @@ impl<'a> Script<'a> {
             step_id: self.steps.len() as u32 + 1,
             timestamp: started.and_then(|started| utc::later(started, elapsed_ms)),
             source,
-            message,
-            tool_calls,
-            metrics,
+            message: words.message,
+            reasoning_content: words.thoughts,
+            tool_calls: words.calls,
+            observation: (!words.results.is_empty())
+                .then_some(ToolResults { results: words.results }),
+            metrics: words.metrics,
             extra: Extra { pcb: serde_json::to_value(extra)? },
         });
         Ok(())
     }
+}
+
+fn tool_call(call_id: &str, activity: &ToolActivity) -> ToolCall {
+    let (arguments, extra) = arguments(activity.input.as_ref());
+    ToolCall {
+        tool_call_id: call_id.to_owned(),
+        function_name: activity.title.clone(),
+        arguments,
+        extra,
+    }
+}
+
+/// An object of JSON stands as it is, everything else as the one argument `input`.
+fn arguments(input: Option<&Excerpt>) -> (BTreeMap<String, Value>, Extra) {
+    let Some(input) = input else {
+        return (BTreeMap::new(), Extra { pcb: json!({ "arguments": "not told" }) });
+    };
+    let object = serde_json::from_str(&input.shown);
+    let arguments = object.unwrap_or_else(|_| {
+        BTreeMap::from([("input".to_owned(), Value::String(input.shown.clone()))])
+    });
+    let told = if input.whole.is_some() { "cut" } else { "told" };
+    (arguments, Extra { pcb: json!({ "arguments": told }) })
 }
 
 impl Used {

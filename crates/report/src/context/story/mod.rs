@@ -7,6 +7,7 @@ mod files;
 mod lanes;
 mod steps;
 mod turns;
+mod work;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ pub use files::{ChangedFile, DiffLine, Difference, FileStory, LineKind};
 pub use lanes::{Lane, LaneCell, LaneStep, Stage};
 pub use steps::StepStory;
 pub use turns::{ActStory, EventStory, RanProgram, TurnStory};
+pub use work::{PlanLine, TextStory, ToldWork, ToolStory, WorkStory};
 
 use super::group::class_name;
 

@@ -14,6 +14,7 @@ use super::{
     evidence::LookStory,
     files::{ChangedFile, States, is_inside_git},
     steps::verified_words,
+    work::WorkStory,
 };
 use crate::context::words;
 
@@ -34,8 +35,8 @@ pub struct TurnStory {
     pub acts: Vec<ActStory>,
     /// The user's message.
     pub user: String,
-    /// Tools that the agent said it used.
-    pub used: Vec<String>,
+    /// What the agent told of its own work.
+    pub work: WorkStory,
     /// Programs that the agent ran.
     pub ran: Vec<RanProgram>,
     /// How many more.
@@ -142,10 +143,11 @@ fn add(
             append(&mut turn.agent, text);
             turn.agent_line = Some(sources.places.line(at));
         }
-        Event::Observed(Observation::AgentActed(activity)) => {
-            let said = std::mem::take(&mut turn.agent);
-            append(&mut turn.narration, &said);
-            turn.used.push(activity.title.clone());
+        Event::Observed(seen) if turn.work.take(seen, sources) => {
+            if matches!(seen, Observation::AgentActed(_)) {
+                let said = std::mem::take(&mut turn.agent);
+                append(&mut turn.narration, &said);
+            }
         }
         Event::Observed(Observation::Cut { channel: Channel::Processes, blob, .. }) => {
             let programs = sources.payloads.processes(blob).unwrap_or_default();
@@ -191,6 +193,7 @@ fn happened(event: &Event) -> Option<String> {
         Event::Observed(Observation::WatchdogFired(watchdog)) => {
             format!("watchdog: {}", words::watchdog(*watchdog))
         }
+        Event::Observed(Observation::DriverNoted { text, .. }) => text.clone(),
         Event::Observed(Observation::Cancelled) => "the operator stopped it".to_owned(),
         Event::Observed(Observation::Stray { detail }) => format!("a stray answer: {detail}"),
         Event::Decided(_, Command::Interrupt { because }) => {

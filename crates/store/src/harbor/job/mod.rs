@@ -19,5 +19,6 @@ pub use result::{
     StepResult, Timing, TrialResult, VerifierResult,
 };
 pub use trajectory::{
-    Agent, Extra, FinalMetrics, Metrics, Source, Step, ToolCall, Trajectory, VERSION,
+    Agent, Extra, FinalMetrics, Metrics, Source, Step, ToolCall, ToolResult, ToolResults,
+    Trajectory, VERSION,
 };

@@ -55,9 +55,15 @@ pub struct Step {
     pub source: Source,
     /// What was said.
     pub message: String,
+    /// What the agent thought aloud before.
+    #[serde(skip_serializing_if = "is_none")]
+    pub reasoning_content: Option<String>,
     /// Tools that the agent said it used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
+    /// What the tools gave back, as the agent tells it.
+    #[serde(skip_serializing_if = "is_none")]
+    pub observation: Option<ToolResults>,
     /// What was used.
     #[serde(skip_serializing_if = "is_none")]
     pub metrics: Option<Metrics>,
@@ -88,6 +94,22 @@ pub struct ToolCall {
     pub arguments: BTreeMap<String, Value>,
     /// What we say beside.
     pub extra: Extra,
+}
+
+/// What the tools of a step gave back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ToolResults {
+    /// In the order in which they came back.
+    pub results: Vec<ToolResult>,
+}
+
+/// What one tool gave back.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolResult {
+    /// The call's id in this step.
+    pub source_call_id: String,
+    /// What it gave back; empty if nothing was told.
+    pub content: String,
 }
 
 /// What a step used.

@@ -4,7 +4,9 @@ use maud::{Markup, html};
 
 use super::evidence::{look_table, what_changed};
 use crate::{
-    context::{ActStory, RanProgram, StoryContext, TurnStory},
+    context::{
+        ActStory, RanProgram, StoryContext, TextStory, ToldWork, ToolStory, TurnStory, WorkStory,
+    },
     render::html::{
         tables::scrolling,
         text::{message, shown},
@@ -94,12 +96,7 @@ fn did(own: &str, turn: &TurnStory) -> Markup {
                 (message(&turn.narration, &turn.line))
             }
         }
-        @if !turn.used.is_empty() {
-            details {
-                summary { (counted(turn.used.len(), "tool call", "tool calls")) " by its own account" }
-                ul.tools { @for tool in turn.used.iter().take(200) { li { code { (shown(tool)) } } } }
-            }
-        }
+        (told(&turn.work))
         @if ran > 0 {
             details {
                 summary { (counted(ran, "program", "programs")) " run" }
@@ -119,6 +116,63 @@ fn did(own: &str, turn: &TurnStory) -> Markup {
                 @if turn.changed_git > 0 { p.left-out { (turn.changed_git) " of git's own files." } }
             }
         }
+    }
+}
+
+/// The agent's own account: tool calls with what came of them, thoughts, plan, what it says it used.
+fn told(work: &WorkStory) -> Markup {
+    let (tools, thoughts) = (work.tools().count(), work.told.len() - work.tools().count());
+    let mut parts = Vec::new();
+    if tools > 0 {
+        parts.push(counted(tools, "tool call", "tool calls"));
+    }
+    if thoughts > 0 {
+        parts.push(counted(thoughts, "thought", "thoughts"));
+    }
+    if !work.plan.is_empty() {
+        parts.push("a plan".to_owned());
+    }
+    if parts.is_empty() && !work.is_empty() {
+        parts.push("what it used".to_owned());
+    }
+    html! {
+        @if !work.is_empty() {
+            details {
+                summary { (parts.join(", ")) " by its own account" }
+                ol.tools {
+                    @for told in &work.told {
+                        @match told {
+                            ToldWork::Tool(tool) => li { (told_tool(tool)) },
+                            ToldWork::Thought(text) => li { p.quiet { "thought" } (told_text(text)) },
+                        }
+                    }
+                }
+                @if work.told_more > 0 { p.left-out { (work.told_more) " more are in the log." } }
+                @if !work.plan.is_empty() {
+                    p { "Its plan:" }
+                    ul.tools { @for line in &work.plan { li { (shown(&line.state)) ": " (shown(&line.text)) } } }
+                }
+                @for claim in &work.claims { p.quiet { "It says it used " (shown(claim)) "." } }
+            }
+        }
+    }
+}
+
+fn told_tool(tool: &ToolStory) -> Markup {
+    let outcome = tool.outcome.as_deref().unwrap_or("never came back");
+    let exit = tool.exit_code.map_or(String::new(), |code| format!(", exit {code}"));
+    let kind = tool.kind.as_ref().map_or(String::new(), |kind| format!("{kind}: "));
+    html! {
+        (kind) code { (shown(&tool.title)) } " " span.quiet { (outcome) (exit) }
+        @if let Some(input) = &tool.input { details { summary { "given" } (told_text(input)) } }
+        @if let Some(output) = &tool.output { details { summary { "gave back" } (told_text(output)) } }
+    }
+}
+
+fn told_text(text: &TextStory) -> Markup {
+    html! {
+        pre { (shown(&text.text)) }
+        @if let Some(place) = &text.place { p.left-out { "The whole lies at " code { (place) } "." } }
     }
 }
 

@@ -1,0 +1,152 @@
+//! Agents that speak the Agent Client Protocol, version 1, over their standard streams inside the sandbox
+//! ([`AcpAgent`]). The protocol's own crate is known to this module alone.
+
+mod connection;
+mod streams;
+mod updates;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use domain::{evidence::Channel, ids::RequestId, session::TurnStop};
+use engine::ports::{
+    agent::{Agent, AgentFault, Brief, Conversation, Identity, Observer},
+    sandbox::{CommandSpec, Ended, Sandbox},
+};
+use tokio::time::timeout;
+
+use self::connection::Connection;
+use super::child::Child;
+
+/// Updates that are older than the answer to a prompt arrive within this.
+const LATE_UPDATES_MS: u64 = 300;
+
+/// An agent has so long to say who it is and to open a session; slow ones were measured at five seconds.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(120);
+
+/// An agent whose standard input was closed has so long to go by itself.
+const GOODBYE_MAX: Duration = Duration::from_secs(1);
+
+/// How an agent of this protocol is started and set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcpLaunch {
+    /// As it is called in rows.
+    pub name: String,
+    /// Program and arguments inside the sandbox.
+    pub argv: Vec<String>,
+    /// Its variables.
+    pub env: BTreeMap<String, String>,
+    /// The mode of the session that is asked for once it is open, by the agent's own name of it.
+    pub mode: Option<String>,
+    /// Options of the session by the agent's own names, set once it is open.
+    pub options: Vec<(String, String)>,
+}
+
+/// An agent that speaks the Agent Client Protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcpAgent {
+    launch: AcpLaunch,
+}
+
+impl AcpAgent {
+    /// An agent that is started like this.
+    pub fn new(launch: AcpLaunch) -> Self {
+        Self { launch }
+    }
+}
+
+#[async_trait::async_trait]
+impl Agent for AcpAgent {
+    fn identify(&self) -> Identity {
+        Identity {
+            name: self.launch.name.clone(),
+            channels: [Channel::Transcript, Channel::Order, Channel::Resources].into(),
+            late_updates_ms: LATE_UPDATES_MS,
+        }
+    }
+
+    async fn open(
+        &self,
+        sandbox: Arc<dyn Sandbox>,
+        brief: &Brief,
+    ) -> Result<Box<dyn Conversation>, AgentFault> {
+        let command = CommandSpec {
+            argv: self.launch.argv.clone(),
+            cwd: Some(brief.workdir.clone()),
+            env: self.launch.env.clone(),
+            user: brief.user.clone(),
+            stdin: Vec::new(),
+            timeout: Duration::MAX,
+            output_max: 0,
+        };
+        let (child, stdin, stdout) = Child::start(sandbox, &command).await?;
+        let connection = Connection::begin(stdin, stdout);
+        let opened = timeout(HANDSHAKE_MAX, connection.open(&brief.workdir, &self.launch)).await;
+        let why = match opened {
+            Ok(Ok(())) => return Ok(Box::new(AcpConversation { child, connection })),
+            Ok(Err(error)) => error,
+            Err(_) => format!("no answer within {} s", HANDSHAKE_MAX.as_secs()),
+        };
+        let why = child.explain(&self.launch.argv, &why).await;
+        connection.end();
+        child.end(Duration::ZERO).await?;
+        Err(AgentFault::NotOpened(why))
+    }
+}
+
+struct AcpConversation {
+    child: Child,
+    connection: Connection,
+}
+
+#[async_trait::async_trait]
+impl Conversation for AcpConversation {
+    async fn prompt(&self, message: &str, observer: &Observer) -> Result<TurnStop, AgentFault> {
+        tokio::select! {
+            biased;
+            stop = self.connection.prompt(message, observer) => match stop {
+                Ok(stop) => Ok(stop),
+                Err(why) => self.broke(&why, observer).await,
+            },
+            ended = self.child.ended() => self.gone(ended, observer).await,
+        }
+    }
+
+    async fn answer_permission(&self, request: RequestId, allow: bool) -> Result<(), AgentFault> {
+        self.connection.answer_permission(request, allow).map_err(AgentFault::Channel)
+    }
+
+    async fn interrupt(&self) -> Result<(), AgentFault> {
+        self.connection.cancel();
+        Ok(())
+    }
+
+    async fn close(&self) -> Result<(), AgentFault> {
+        self.connection.end();
+        self.child.end(GOODBYE_MAX).await
+    }
+}
+
+impl AcpConversation {
+    /// The agent answered the prompt with an error, or its stream broke: if its process is gone, that tells more.
+    async fn broke(&self, why: &str, observer: &Observer) -> Result<TurnStop, AgentFault> {
+        if let Ok(ended) = timeout(GOODBYE_MAX, self.child.ended()).await {
+            return self.gone(ended, observer).await;
+        }
+        observer.noted(format!("the agent answered with an error: {why}"));
+        Ok(TurnStop::Crashed)
+    }
+
+    async fn gone(
+        &self,
+        ended: Result<Ended, AgentFault>,
+        observer: &Observer,
+    ) -> Result<TurnStop, AgentFault> {
+        let ended = ended?;
+        self.connection.flush();
+        observer.noted(self.child.told(ended).await);
+        Ok(match ended {
+            Ended::OutOfMemory => TurnStop::LimitBreached,
+            _ => TurnStop::Crashed,
+        })
+    }
+}

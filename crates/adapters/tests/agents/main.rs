@@ -1,0 +1,4 @@
+//! Drivers of real agents, each against a program that speaks its protocol inside a sandbox.
+
+mod acp;
+mod stage;
