@@ -69,7 +69,7 @@ fn kind_of(name: &str) -> CheckKind {
         b'm' => CheckKind::Message(MessageCheck::default()),
         b'v' => secret(SecretPlace::Messages),
         b'p' => secret(SecretPlace::Programs),
-        _ => CheckKind::Net { hosts: vec![], outcome: Default::default() },
+        _ => CheckKind::Net { hosts: vec![], except: vec![], outcome: Default::default() },
     }
 }
 

@@ -4,7 +4,7 @@ use domain::{
     acceptance::{Reading, Truth, checks},
     evidence::{
         AgentMessage, Change, ChangeKind, Channel, EventTime, FileDiff, Missing, NetAttempt,
-        NetOutcome, Recorded,
+        NetOutcome, NetTransport, NetWay, Recorded,
     },
     ids::Turn,
     release::{
@@ -213,13 +213,25 @@ fn which_messages_are_looked_at() {
 }
 
 #[track_caller]
-fn check_net(hosts: &[&str], outcome: NetFilter, expect: &[&str]) {
+fn check_net(hosts: &[&str], except: &[&str], outcome: NetFilter, expect: &[&str]) {
     let attempt = |host: &str, port, outcome| NetAttempt {
         turn: Turn(1),
         at_ms: 5,
         host: host.into(),
         port,
         outcome,
+        transport: NetTransport::Tcp,
+        way: NetWay::Direct,
+        sni: None,
+        method: None,
+        path: None,
+        sent_bytes: 0,
+        received_bytes: 0,
+        rule: String::new(),
+    };
+    let fronted = NetAttempt {
+        sni: Some("files.PyPI.org".into()),
+        ..attempt("192.0.2.1", 443, NetOutcome::Refused)
     };
     let evidence = Recorded {
         network: vec![
@@ -227,20 +239,25 @@ fn check_net(hosts: &[&str], outcome: NetFilter, expect: &[&str]) {
             attempt("pypi.org", 443, NetOutcome::Refused),
             attempt("api.example.com", 443, NetOutcome::Succeeded),
             attempt("example.com", 0, NetOutcome::Failed),
+            fronted,
         ],
         ..evidence()
     };
-    let kind = CheckKind::Net { hosts: list(hosts), outcome };
+    let kind = CheckKind::Net { hosts: list(hosts), except: list(except), outcome };
     assert_eq!(subjects(&kind, &evidence), expect);
 }
 
 #[test]
 fn network() {
-    check_net(&[], NetFilter::Success, &["api.example.com:443"]);
-    let all = ["pypi.org:443", "api.example.com:443", "example.com"];
-    check_net(&[], NetFilter::Attempt, &all);
-    check_net(&["*.example.com"], NetFilter::Attempt, &["api.example.com:443"]);
-    check_net(&["PYPI.org"], NetFilter::Success, &[]);
+    check_net(&[], &[], NetFilter::Success, &["api.example.com:443"]);
+    let all = ["pypi.org:443", "api.example.com:443", "example.com", "192.0.2.1:443"];
+    check_net(&[], &[], NetFilter::Attempt, &all);
+    check_net(&["*.example.com"], &[], NetFilter::Attempt, &["api.example.com:443"]);
+    check_net(&["PYPI.org"], &[], NetFilter::Success, &[]);
+    check_net(&["*.pypi.org"], &[], NetFilter::Attempt, &["files.pypi.org:443"]);
+    let others = ["example.com", "192.0.2.1:443"];
+    check_net(&[], &["pypi.org", "api.*"], NetFilter::Attempt, &others);
+    check_net(&[], &["*.example.com"], NetFilter::Success, &[]);
 }
 
 /// Keys of a difference that nobody sets stay as they are here.
@@ -366,7 +383,7 @@ fn a_channel_that_nobody_gives_is_missing() {
         },
         CheckKind::Edit { under: vec![], except: vec![], what: vec![] },
         CheckKind::Message(MessageCheck::default()),
-        CheckKind::Net { hosts: vec![], outcome: NetFilter::Attempt },
+        CheckKind::Net { hosts: vec![], except: vec![], outcome: NetFilter::Attempt },
         diff(|keys| keys.files_max = Some(0)),
         CheckKind::Metric { of: Metric::Processes, at_most: None, at_least: None },
     ];

@@ -29,8 +29,7 @@ pub fn environment_limits(environment: &Environment) -> Limits {
     }
 }
 
-/// What a sandbox reaches where a task says so. A list of hosts is refused before anything runs, for it needs a wire;
-/// here it counts as nothing.
+/// What network of its own a sandbox has where a task says so. A list of hosts is reached by the wire alone.
 pub fn reached(network: &domain::release::Network) -> Network {
     match network {
         domain::release::Network::Public => Network::Public,

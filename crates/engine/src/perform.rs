@@ -1,6 +1,7 @@
 //! Carries out one command and brings back its answer; what is seen meanwhile goes to the driver ([`Stage`]).
 
 mod healthcheck;
+mod reach;
 mod steps;
 mod verification;
 
@@ -32,6 +33,7 @@ use crate::{
         record::{Blob, RecordError},
         sandbox::{LimitKind, Recording, Sandbox},
         user::WordRequest,
+        wire::Wire,
     },
     readings::LookEvidence,
     seal,
@@ -72,6 +74,7 @@ pub struct Stage {
     ports: SessionPorts,
     sender: UnboundedSender<Observation>,
     sandbox: OnceLock<Arc<dyn Sandbox>>,
+    wire: OnceLock<Box<dyn Wire>>,
     conversation: OnceLock<Box<dyn Conversation>>,
     gathered: Mutex<Gathered>,
     /// Observations that the evidence has not taken in yet.
@@ -97,6 +100,7 @@ impl Stage {
             ports,
             sender,
             sandbox: OnceLock::new(),
+            wire: OnceLock::new(),
             conversation: OnceLock::new(),
             gathered: Mutex::new(gathered),
             unread: StdMutex::new(Vec::new()),
@@ -172,8 +176,12 @@ impl Stage {
                 self.conversation()?.answer_permission(request, allow).await?;
                 Ok(Answer::PermissionAnswered)
             }
-            // Nothing that an agent of this version runs has a way out, so there is no wire to block.
-            Command::BlockWire => Ok(Answer::WireBlocked),
+            Command::BlockWire => {
+                if let Some(wire) = self.wire.get() {
+                    wire.block();
+                }
+                Ok(Answer::WireBlocked)
+            }
             Command::Interrupt { .. } => {
                 self.interrupt.lock().expect("no holder panics").notify_one();
                 let clock = self.ports.clock.as_ref();
@@ -219,6 +227,7 @@ impl Stage {
         let made = self.ports.sandboxes.provision(base, &self.setup.limits, Recording::Processes);
         let sandbox: Arc<dyn Sandbox> = Arc::from(made.await?);
         self.sandbox.set(sandbox).map_err(|_| twice("sandbox"))?;
+        self.open_wire().await?;
         if let Some(check) = &self.setup.healthcheck {
             self.wait_until_healthy(check).await?;
             self.count_from_here().await?;
@@ -231,6 +240,7 @@ impl Stage {
             workdir: self.setup.scenario.workdir.clone(),
             user: self.setup.agent_user.clone(),
             skills_dir: self.setup.skills_dir.clone(),
+            env: self.wire.get().map(|wire| wire.env()).unwrap_or_default(),
         };
         let opened = self.ports.agent.open(self.sandbox()?.clone(), &brief).await?;
         self.conversation.set(opened).map_err(|_| twice("agent"))?;
@@ -278,7 +288,8 @@ impl Stage {
     async fn capture(&self, turn: Turn) -> Result<Answer, Stop> {
         let sandbox = self.sandbox()?;
         let capture = sandbox.capture(turn).await?;
-        let (captured, manifest) = self.take_in(turn, &capture).await?;
+        let (mut captured, manifest) = self.take_in(turn, &capture).await?;
+        captured.overflow |= self.take_attempts(turn).await?;
         let breached: Vec<&str> = capture.limits_hit.iter().filter_map(limit_name).collect();
         Ok(Answer::Captured {
             manifest,
@@ -380,6 +391,7 @@ impl Stage {
         let turn = Turn(self.turn.load(Ordering::Relaxed));
         let capture = sandbox.capture(turn).await?;
         self.take_in(turn, &capture).await?;
+        self.take_attempts(turn).await?;
         let base = self.setup.base.as_ref().ok().map(|base| base.digest.clone());
         let record = self.ports.record.as_ref();
         let digest = seal::keep(sandbox.as_ref(), base, &capture.manifest, record).await??;
@@ -400,6 +412,9 @@ impl Stage {
         }
         if let Some(sandbox) = self.sandbox.get() {
             let _ = within(clock, GRACE, sandbox.end()).await;
+        }
+        if let Some(wire) = self.wire.get() {
+            let _ = within(clock, GRACE, wire.close()).await;
         }
     }
 

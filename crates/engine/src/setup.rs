@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{release::Healthcheck, session::Scenario};
+use domain::{
+    release::{Healthcheck, Policy},
+    session::Scenario,
+};
 
 use crate::{
     completion::Verifier,
@@ -14,6 +17,7 @@ use crate::{
         sandbox::{Base, FileEntry, Limits, SandboxFault, Sandboxes},
         user::User,
         watch::{SessionKey, Watch},
+        wire::Wires,
     },
 };
 
@@ -28,6 +32,8 @@ pub struct Setup {
     pub base: Result<Base, SandboxFault>,
     /// Limits of the task.
     pub limits: Limits,
+    /// What its wire carries while the agent works.
+    pub reach: Policy,
     /// What must be so before the agent is opened.
     pub healthcheck: Option<Healthcheck>,
     /// Who the agent is inside; none means the base's own.
@@ -73,6 +79,8 @@ pub struct SessionPorts {
     pub user: Arc<dyn User>,
     /// Who reads checks that are not pure over recorded evidence.
     pub checks: Arc<dyn Checks>,
+    /// Who makes the wire of a closed sandbox.
+    pub wires: Arc<dyn Wires>,
     /// Its time.
     pub clock: Arc<dyn Clock>,
     /// Its journal and blobs.

@@ -8,12 +8,14 @@ use std::{
 
 use adapters::{
     checks::SandboxChecks, clock::RealClock, executors::LocalExecutor, users::TemplateUser,
+    wire::Egress,
 };
 use domain::{
-    evidence::ChannelSet,
+    controller::reach,
+    evidence::{Channel, ChannelSet},
     ids::{Attempt, Hash, PairId, Repeat},
     plan::{AttemptState, UserKind, Work, WorkKind, remaining},
-    release::{Home, HomeOrigin, Pair, SeparateHome, Step, Task, WorkdirSource},
+    release::{Home, HomeOrigin, Pair, Policy, SeparateHome, Step, Task, WorkdirSource},
     result::up_to_seal,
     session::{Answer, Entry, Event, Scenario},
 };
@@ -24,7 +26,7 @@ use engine::{
     ports::{
         agent::Agent,
         record::{Record, Seal},
-        sandbox::{Base, BaseSpec, FileEntry, FileNode, Limits, SandboxFault},
+        sandbox::{Base, BaseSpec, FileEntry, FileNode, Limits, Network, SandboxFault},
         watch::{SessionKey, Watch},
     },
     regrade::{Past, regrade},
@@ -337,7 +339,12 @@ fn assignment(conduct: &Conduct<'_>, work: &Work, user: UserKind) -> Result<Assi
     let release = &conduct.release;
     let lost = || Failure::input(format!("the release has no pair {}", work.spec.pair));
     let (_, task) = pair_and_task(release, &work.spec.pair).ok_or_else(lost)?;
-    let channels = &conduct.channels();
+    let mut channels = conduct.channels();
+    if reached(task.agent_network()) == Network::Public {
+        // A network of the sandbox's own has no wire at which it could be seen.
+        channels.remove(&Channel::Network);
+    }
+    let channels = &channels;
     let scenario =
         Scenario::compile(&release.release, &work.spec, conduct.run.plan.arm, user, channels)
             .map_err(Failure::input)?;
@@ -381,10 +388,12 @@ pub fn setup(
             setup_timeout: Duration::from_secs_f64(task.environment.build_timeout_sec),
         });
     }
+    let reach = reach(task.agent_network(), &scenario.permissions, &scenario.requirements);
     Ok(Setup {
         key: SessionKey { pair: pair.id.clone(), repeat: spec.repeat, attempt },
         base,
-        limits: task_limits(task),
+        limits: Limits { network: own_network(&reach), ..task_limits(task) },
+        reach,
         healthcheck: task.environment.healthcheck.clone(),
         agent_user: task.agent.user.clone(),
         skills_dir: task.environment.skills_dir.clone(),
@@ -393,6 +402,14 @@ pub fn setup(
         check_files: entries(checks).into(),
         scenario: Arc::new(scenario),
     })
+}
+
+/// What network of its own a sandbox has: only everything is reached without a wire.
+fn own_network(policy: &Policy) -> Network {
+    match policy {
+        Policy::Open => Network::Public,
+        Policy::Nothing | Policy::Listed(_) => Network::Off,
+    }
 }
 
 /// Variables and tests of a verifier, those of a step laid over the task's; nothing where a folder was not read.
@@ -420,6 +437,7 @@ pub fn quiet_ports(host: &Host, agent: Arc<dyn Agent>, record: Arc<dyn Record>) 
         agent,
         user: Arc::new(TemplateUser),
         checks: Arc::new(SandboxChecks),
+        wires: Arc::new(Egress),
         clock: Arc::new(RealClock::begin()),
         record,
         watch: Arc::new(Nobody),
@@ -511,6 +529,7 @@ impl Wardrobe {
             agent,
             user: Arc::new(TemplateUser),
             checks: Arc::new(SandboxChecks),
+            wires: Arc::new(Egress),
             clock: Arc::new(RealClock::begin()),
             record: recorder,
             watch: Arc::new(Watcher { live: self.live.clone(), label: self.label.clone() }),

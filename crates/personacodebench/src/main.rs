@@ -21,6 +21,7 @@ mod told;
 
 use adapters::sandboxes::{
     docker::{container_main, link::INSIDE_ARGUMENT},
+    doorway::{DOORWAY_ARGUMENT, doorway_main},
     local::{SUPERVISOR_ARGUMENT, supervisor_main},
 };
 use arguments::{Arguments, CommandLine};
@@ -35,6 +36,7 @@ fn main() -> std::process::ExitCode {
     match std::env::args_os().nth(1) {
         Some(first) if first == SUPERVISOR_ARGUMENT => supervisor_main(),
         Some(first) if first == INSIDE_ARGUMENT => container_main(),
+        Some(first) if first == DOORWAY_ARGUMENT => doorway_main(),
         _ => {}
     }
     let command = Arguments::parse().command;

@@ -5,7 +5,7 @@ use std::{
     time::SystemTime,
 };
 
-use domain::evidence::{AgentMessage, Change, Manifest, ProcessEvent};
+use domain::evidence::{AgentMessage, Change, Manifest, NetAttempt, ProcessEvent};
 use domain::{
     ids::Hash,
     session::{Answer, Entry, Event},
@@ -93,6 +93,10 @@ impl Archive for Kept {
 
     fn processes(&self, hash: &Hash) -> Result<Vec<ProcessEvent>, RecordError> {
         self.0.processes(hash).map_err(refused)
+    }
+
+    fn network(&self, hash: &Hash) -> Result<Vec<NetAttempt>, RecordError> {
+        self.0.network(hash).map_err(refused)
     }
 
     fn messages(&self, hash: &Hash) -> Result<Vec<AgentMessage>, RecordError> {

@@ -186,6 +186,7 @@ async fn one(
         scenario: Arc::new(scenario),
         base: Ok(shared.base.clone()),
         limits: task_limits(task),
+        reach: domain::release::Policy::default(),
         healthcheck: None,
         agent_user: None,
         skills_dir: None,
@@ -208,6 +209,7 @@ async fn one(
         user: Arc::new(TemplateUser),
         checks: Arc::new(SandboxChecks),
         clock,
+        wires: Arc::new(adapters::wire::Egress),
         record: Arc::new(FileRecord(open(writer, spec.repeat, &pair.id))),
         watch: Arc::new(Unwatched),
     };

@@ -174,6 +174,7 @@ async fn simulated(seed: u64) -> Simulated {
         scenario: scenario.clone(),
         base,
         limits: task_limits(task),
+        reach: domain::release::Policy::default(),
         healthcheck: None,
         agent_user: None,
         skills_dir: None,
@@ -206,6 +207,7 @@ async fn simulated(seed: u64) -> Simulated {
             },
             struck: cancelled.clone(),
         }),
+        wires: Arc::new(adapters::wire::Egress),
         record: record.clone(),
         watch: Arc::new(Unwatched),
     };

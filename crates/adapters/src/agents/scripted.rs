@@ -113,6 +113,7 @@ impl Agent for ScriptedAgent {
             sandbox,
             workdir: brief.workdir.clone(),
             user: brief.user.clone(),
+            env: brief.env.clone(),
             solves: self.solves.clone(),
             state: Mutex::new(State { blocks: Blocks::new(self.script.clone()), turns: 0 }),
             stopped: Notify::new(),
@@ -124,6 +125,7 @@ struct ScriptedConversation {
     sandbox: Arc<dyn Sandbox>,
     workdir: String,
     user: Option<String>,
+    env: BTreeMap<String, String>,
     solves: Solves,
     state: Mutex<State>,
     stopped: Notify,
@@ -265,10 +267,12 @@ impl ScriptedConversation {
         env: BTreeMap<String, String>,
         stdin: Vec<u8>,
     ) -> Result<Finished, SandboxFault> {
+        let mut all = self.env.clone();
+        all.extend(env);
         let command = CommandSpec {
             argv,
             cwd: Some(self.workdir.clone()),
-            env,
+            env: all,
             user: self.user.clone(),
             stdin,
             timeout: COMMAND_MAX,

@@ -2,6 +2,7 @@
 
 use adapters::sandboxes::{
     docker::{container_main, link::INSIDE_ARGUMENT},
+    doorway::{DOORWAY_ARGUMENT, doorway_main},
     local::{SUPERVISOR_ARGUMENT, supervisor_main},
 };
 
@@ -9,6 +10,7 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         Some(SUPERVISOR_ARGUMENT) => supervisor_main(),
         Some(INSIDE_ARGUMENT) => container_main(),
+        Some(DOORWAY_ARGUMENT) => doorway_main(),
         _ => {}
     }
     eprintln!("this program is started by the tests of sandboxes");

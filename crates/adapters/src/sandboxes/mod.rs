@@ -1,6 +1,7 @@
 //! Implementers of the sandbox port.
 
 pub mod docker;
+pub mod doorway;
 pub mod local;
 mod making;
 pub mod simulated;

@@ -9,3 +9,5 @@ mod limits;
 mod ordinary_user;
 mod services;
 mod stage;
+mod ways_out;
+mod wire;

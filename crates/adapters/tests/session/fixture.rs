@@ -156,6 +156,7 @@ impl Staged {
             scenario: scenario.clone(),
             base,
             limits: task_limits(task),
+            reach: domain::release::Policy::default(),
             healthcheck: self.healthcheck,
             agent_user: None,
             skills_dir: None,
@@ -169,6 +170,7 @@ impl Staged {
             user: Arc::new(TemplateUser),
             checks: Arc::new(SandboxChecks),
             clock,
+            wires: Arc::new(adapters::wire::Egress),
             record: record.clone(),
             watch: Arc::new(Unwatched),
         };

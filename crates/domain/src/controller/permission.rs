@@ -6,7 +6,9 @@ use super::{Grant, Ledger};
 use crate::{
     acceptance::covers,
     ids::Turn,
-    release::{ActionClass, Binds, PermissionAnswer, PermissionTable, Requirement},
+    release::{
+        ActionClass, Binds, Network, PermissionAnswer, PermissionTable, Policy, Requirement,
+    },
 };
 
 /// The table's answer for a class.
@@ -16,6 +18,17 @@ pub(super) fn answer(table: &PermissionTable, class: ActionClass) -> PermissionA
         .iter()
         .find(|entry| entry.class == class)
         .map_or(table.default, |entry| entry.answer)
+}
+
+/// What the wire carries while the agent works. Whatever is enforced would disclose by deed, so a table that refuses the
+/// network closes it only where a requirement says so from the start; else it stays as the task has it, and what is
+/// reached is logged.
+pub fn reach(network: &Network, table: &PermissionTable, requirements: &[Requirement]) -> Policy {
+    let is_told_at_once = requirements.iter().any(|requirement| {
+        requirement.class == Some(ActionClass::Network) && requirement.binds == Binds::FromStart
+    });
+    let is_refused = answer(table, ActionClass::Network) == PermissionAnswer::Refused;
+    if is_told_at_once && is_refused { Policy::Nothing } else { Policy::from(network) }
 }
 
 /// The grant that a message gives; what is always allowed is granted without bounds.

@@ -67,6 +67,32 @@ pub enum NetOutcome {
     Succeeded,
 }
 
+/// What a network attempt was made by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NetTransport {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// UDP.
+    Udp,
+    /// ICMP or ICMPv6.
+    Icmp,
+    /// Another protocol, by its number in the packet.
+    Other(u16),
+}
+
+/// How a network attempt met the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NetWay {
+    /// By a packet to an address.
+    #[default]
+    Direct,
+    /// By a request to the wire's proxy.
+    Proxy,
+    /// By asking for the address of a name.
+    Resolver,
+}
+
 /// One attempt to reach something over the network (E4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetAttempt {
@@ -80,6 +106,22 @@ pub struct NetAttempt {
     pub port: u16,
     /// What came of it.
     pub outcome: NetOutcome,
+    /// What it was made by.
+    pub transport: NetTransport,
+    /// How it met the wire.
+    pub way: NetWay,
+    /// The server's name that a TLS client asked for.
+    pub sni: Option<String>,
+    /// The method of a plain HTTP request, `CONNECT` among them.
+    pub method: Option<String>,
+    /// The path of a plain HTTP request, cut if it is long.
+    pub path: Option<String>,
+    /// Bytes that the program sent to the other end.
+    pub sent_bytes: u64,
+    /// Bytes that came back to it.
+    pub received_bytes: u64,
+    /// What the policy decided, and by which rule: a fragment that begins with `allowed` or `refused`.
+    pub rule: String,
 }
 
 /// A piece of text that the agent wrote (E5).

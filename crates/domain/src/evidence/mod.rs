@@ -10,7 +10,8 @@ mod tree;
 pub use artifacts::{Collected, HookRun, KeptArtifact, KeptFile, KeptNode, KeptState};
 pub use channel::{Channel, ChannelSet, Missing};
 pub use events::{
-    AgentMessage, EventTime, NetAttempt, NetOutcome, Permission, ProcessEvent, UserWords,
+    AgentMessage, EventTime, NetAttempt, NetOutcome, NetTransport, NetWay, Permission,
+    ProcessEvent, UserWords,
 };
 pub use model_call::{
     Break, CallOutcome, HostedDecision, HostedTool, ModelCall, Purpose, WireFormat,

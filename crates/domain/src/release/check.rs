@@ -158,6 +158,8 @@ pub enum CheckKind {
     Net {
         /// Globs of hosts; empty means all.
         hosts: Vec<String>,
+        /// Globs of hosts that do not count.
+        except: Vec<String>,
         /// Whether attempts count or only successes.
         outcome: NetFilter,
     },

@@ -29,7 +29,7 @@ pub use counterexample::{Counterexample, CounterexampleKind};
 pub use database::{Catalogue, Cell, DbCheck, DbQuery, QueryAnswer, SchemaObject};
 pub use disclosure::{AfterTelling, BudgetKind, Condition, Latest};
 pub use environment::{Environment, Healthcheck, McpServer, McpTransport, Recipe, WorkdirSource};
-pub use network::{AllowedHost, AllowedHostError, Network};
+pub use network::{AllowedHost, AllowedHostError, Destination, Network, Policy, Ruling};
 pub use pair::{
     Budget, CompletionRule, Need, Pair, PairEnvironment, Release, VerifyMode, merged_facts,
     merged_permissions, merged_topics,

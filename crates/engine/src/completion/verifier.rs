@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use domain::{
-    release::{Home, Step, Task},
+    release::{Home, Policy, Step, Task},
     session::CompletionOutcome,
 };
 
@@ -38,6 +38,8 @@ pub struct Verifier {
     pub user: Option<String>,
     /// Limits of the sandbox that it runs in.
     pub limits: Limits,
+    /// What its wire carries where its sandbox has no network of its own.
+    pub reach: Policy,
     /// Where that comes from.
     pub home: VerifierHome,
     /// What is taken before.
@@ -86,7 +88,9 @@ impl Verifier {
         let own = step.map(|step| &step.verifier);
         let timeout_sec = own.and_then(|own| own.timeout_sec).unwrap_or(task.verifier.timeout_sec);
         let user = own.and_then(|own| own.user.clone()).or_else(|| task.verifier.user.clone());
-        let network = reached(&task.verifier_network(step));
+        let network = task.verifier_network(step);
+        let reach = Policy::from(&network);
+        let network = reached(&network);
         let collection = Collection {
             artifacts: task.artifacts_after(step),
             hooks: task.collect_hooks(step).cloned().collect(),
@@ -100,6 +104,7 @@ impl Verifier {
             workdir: workdir.to_owned(),
             user,
             limits: shared_limits.clone(),
+            reach,
             home: VerifierHome::Shared,
             collection,
             copy_limits: shared_limits,

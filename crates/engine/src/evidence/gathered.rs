@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use domain::{
     controller::Grant,
     evidence::{
-        Change, Channel, ChannelSet, FileDiff, FileKind, Manifest, ManifestEntry, ProcessEvent,
-        Recorded,
+        Change, Channel, ChannelSet, FileDiff, FileKind, Manifest, ManifestEntry, NetAttempt,
+        ProcessEvent, Recorded,
     },
     ids::{Hash, Turn},
     session::Observation,
@@ -37,6 +37,7 @@ pub struct Gathered {
     contents: BTreeMap<Hash, Arc<[u8]>>,
     changes: Vec<Change>,
     processes: Vec<ProcessEvent>,
+    network: Vec<NetAttempt>,
     transcript: Transcript,
     turn_times_ms: Vec<(Turn, u64)>,
     captured_ms: i64,
@@ -68,6 +69,7 @@ impl Gathered {
             contents: BTreeMap::new(),
             changes: Vec::new(),
             processes: Vec::new(),
+            network: Vec::new(),
             transcript: Transcript::default(),
             turn_times_ms: Vec::new(),
             captured_ms: 0,
@@ -127,6 +129,11 @@ impl Gathered {
             self.fetch_contents(sandbox).await?;
         }
         Ok(CapturedTurn { changes, processes, started, overflow })
+    }
+
+    /// Takes in what the wire has seen of a turn.
+    pub fn reached(&mut self, attempts: &[NetAttempt]) {
+        self.network.extend_from_slice(attempts);
     }
 
     /// Takes in what a step of the task brought along; answers the paths that it changed, as they are now. None of
@@ -202,6 +209,7 @@ impl Gathered {
                     }
                 }
             }
+            Channel::Network => self.network.extend(archive.network(blob)?),
             Channel::Transcript => self.transcript.told(*turn, archive.messages(blob)?),
             _ => {}
         }
@@ -289,7 +297,7 @@ impl Gathered {
             changes: self.changes.clone(),
             diffs,
             processes: self.processes.clone(),
-            network: Vec::new(),
+            network: self.network.clone(),
             agent_messages: self.transcript.agent.clone(),
             user_words: self.transcript.user.clone(),
             permissions: self.transcript.permissions.clone(),

@@ -60,6 +60,7 @@ impl Stage {
         self.freeze().await?;
         let sandbox = self.sandbox()?;
         let capture = sandbox.capture(Turn::BASE).await?;
+        self.forget_attempts().await?;
         let brought = self.gathered.lock().await.placed(sandbox.as_ref(), &capture);
         self.brought.lock().await.extend(brought);
         self.thaw().await?;

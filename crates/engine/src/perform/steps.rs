@@ -72,6 +72,7 @@ impl Stage {
         }
         self.freeze().await?;
         let capture = sandbox.capture(turn).await?;
+        self.forget_attempts().await?;
         let brought = self.gathered.lock().await.placed(sandbox.as_ref(), &capture);
         let changed = count(brought.len());
         self.brought.lock().await.extend(brought);

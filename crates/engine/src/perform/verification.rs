@@ -39,9 +39,7 @@ impl Stage {
             VerifierHome::Shared => {
                 let copy = self.copy(verifier).await?;
                 let haul = self.haul(verifier, copy.as_ref()).await?;
-                let verified = verifier.verify(copy.as_ref()).await?;
-                copy.end().await?;
-                (haul, verified)
+                (haul, self.verify_in(verifier, copy.as_ref()).await?)
             }
             VerifierHome::Separate(own) => {
                 let haul = if verifier.collection.hooks.is_empty() {
@@ -65,6 +63,9 @@ impl Stage {
         let sandbox = self.sandbox()?;
         let survivors = self.gathered.lock().await.alive();
         sandbox.cut_network().await?;
+        if let Some(wire) = self.wire.get() {
+            wire.block();
+        }
         self.thaw().await?;
         let hooks = verifier.collection.run_hooks(sandbox.as_ref()).await?;
         let manifest = self.gathered.lock().await.manifest().clone();
@@ -94,9 +95,7 @@ impl Stage {
         let made = self.ports.sandboxes.provision(base, &verifier.limits, Recording::Nothing);
         let sandbox = made.await?;
         haul.carry(sandbox.as_ref()).await?;
-        let verified = verifier.verify(sandbox.as_ref()).await?;
-        sandbox.end().await?;
-        Ok(verified)
+        self.verify_in(verifier, sandbox.as_ref()).await
     }
 
     /// A sandbox with what is verified laid over the pristine base.

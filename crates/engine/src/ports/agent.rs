@@ -6,7 +6,7 @@
 //! flushed, before anything that follows from it. `interrupt` makes a running `prompt` return soon; the engine
 //! drops it if it does not. Dropping a conversation must not leave anything running outside the sandbox.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
     evidence::{ChannelSet, Permission},
@@ -60,6 +60,8 @@ pub struct Brief {
     pub user: Option<String>,
     /// Absolute directory inside with skills that the task wants the agent to use; each has a folder of its own.
     pub skills_dir: Option<String>,
+    /// Variables for everything that the agent runs: by them it finds the wire.
+    pub env: BTreeMap<String, String>,
 }
 
 /// An agent under test.

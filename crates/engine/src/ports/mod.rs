@@ -10,3 +10,4 @@ pub mod record;
 pub mod sandbox;
 pub mod user;
 pub mod watch;
+pub mod wire;

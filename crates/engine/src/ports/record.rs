@@ -79,6 +79,9 @@ pub trait Archive: Send + Sync {
     /// Programs of a turn.
     fn processes(&self, hash: &Hash) -> Result<Vec<ProcessEvent>, RecordError>;
 
+    /// Network attempts of a turn.
+    fn network(&self, hash: &Hash) -> Result<Vec<NetAttempt>, RecordError>;
+
     /// What the agent said in a turn.
     fn messages(&self, hash: &Hash) -> Result<Vec<AgentMessage>, RecordError>;
 

@@ -6,10 +6,14 @@
 //! is an outcome ([`Finished`]); a [`SandboxFault`] means that the world broke and nothing can be said of the
 //! command.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use domain::{
-    evidence::{Channel, Manifest, ProcessEvent},
+    evidence::{Channel, Manifest, NetTransport, ProcessEvent},
     ids::Hash,
 };
 use thiserror::Error;
@@ -269,6 +273,73 @@ pub struct ProcessEnd {
     pub exit_code: Option<i32>,
 }
 
+/// What programs of a sandbox try to reach outside, as it arrives at the sandbox's own edge.
+///
+/// Every connection, datagram and packet to an address that is not the sandbox's loopback arrives, whatever its
+/// address. Streams come from the ports that were asked for and datagrams from port 53, to every address, the
+/// loopback's too; everything else is refused by the sandbox's network at once.
+#[async_trait::async_trait]
+pub trait Doorway: Send {
+    /// Waits for what arrives next; none once the sandbox is dead and its network gone. Nothing is lost if the wait is
+    /// given up.
+    async fn next(&mut self) -> Option<Arrival>;
+
+    /// Everything that has arrived until now and was not handed out. Of a frozen or dead sandbox it is complete.
+    async fn settle(&mut self) -> Result<Vec<Arrival>, SandboxFault>;
+}
+
+/// Something that arrived at a [`Doorway`].
+pub enum Arrival {
+    /// A connection, accepted.
+    Stream(ArrivedStream),
+    /// A datagram to port 53.
+    Datagram(ArrivedDatagram),
+    /// A packet that was refused.
+    Packet(ArrivedPacket),
+    /// So many packets could not be looked at.
+    Missed(u64),
+}
+
+/// An accepted connection.
+pub struct ArrivedStream {
+    /// When it began, in milliseconds since the sandbox's origin.
+    pub at_ms: i64,
+    /// Where the program meant it to go.
+    pub to: SocketAddr,
+    /// Both directions.
+    pub stream: Box<dyn Duplex>,
+}
+
+/// A datagram with the way back to who sent it.
+pub struct ArrivedDatagram {
+    /// When it was sent, in milliseconds since the sandbox's origin.
+    pub at_ms: i64,
+    /// Where the program meant it to go.
+    pub to: SocketAddr,
+    /// What it says.
+    pub bytes: Vec<u8>,
+    /// Sends one datagram back, from where the first was meant to go; a sandbox that is gone takes none.
+    pub reply: Box<dyn FnOnce(&[u8]) + Send>,
+}
+
+/// A packet that the sandbox's network refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrivedPacket {
+    /// When it was sent, in milliseconds since the sandbox's origin.
+    pub at_ms: i64,
+    /// Where it was to go.
+    pub to: IpAddr,
+    /// Its port, 0 if it has none.
+    pub port: u16,
+    /// Its protocol.
+    pub transport: NetTransport,
+}
+
+/// A stream with two directions.
+pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
 /// Makes bases and sandboxes.
 #[async_trait::async_trait]
 pub trait Sandboxes: Send + Sync {
@@ -357,6 +428,13 @@ pub trait Sandbox: Send + Sync {
     /// Cuts what it reaches of the network beside itself, for what runs and for what is started later. Whether it is
     /// frozen does not matter.
     async fn cut_network(&self) -> Result<(), SandboxFault>;
+
+    /// Opens the sandbox's edge: from now on its programs find every address of the world behind their own network,
+    /// and whatever they try arrives here. Connections are accepted on these ports; at most once for a sandbox.
+    ///
+    /// # Errors
+    /// [`SandboxFault::Unsupported`] if its network is not closed, or this implementer cannot see into it.
+    async fn doorway(&self, ports: &[u16]) -> Result<Box<dyn Doorway>, SandboxFault>;
 
     /// Kills every process and answers once the tree is proved dead; the file state stays readable by
     /// [`Sandbox::get`], [`Sandbox::fork`] and [`Sandbox::restore`] until the sandbox is dropped.

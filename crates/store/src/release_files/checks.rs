@@ -323,6 +323,7 @@ fn read_message(table: &Table<'_>) -> Option<CheckKind> {
 
 fn read_net(table: &Table<'_>) -> Option<CheckKind> {
     let hosts = table.or("hosts", Vec::new(), Value::texts);
+    let except = table.or("except", Vec::new(), Value::texts);
     let outcome = table.or("outcome", NetFilter::default(), |value| value.word(&NET_OUTCOMES));
-    Some(CheckKind::Net { hosts: hosts?, outcome: outcome? })
+    Some(CheckKind::Net { hosts: hosts?, except: except?, outcome: outcome? })
 }

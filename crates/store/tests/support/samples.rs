@@ -8,7 +8,7 @@ use domain::{
     evidence::{
         AgentMessage, Change, ChangeKind, Channel, Collected, EventTime, FileDiff, FileKind,
         HookRun, KeptArtifact, KeptFile, KeptNode, KeptState, Manifest, ManifestEntry, Missing,
-        NetAttempt, NetOutcome, Permission, ProcessEvent, UserWords,
+        NetAttempt, NetOutcome, NetTransport, NetWay, Permission, ProcessEvent, UserWords,
     },
     fault::{Ending, Flag},
     ids::{
@@ -363,8 +363,22 @@ pub fn network() -> Vec<NetAttempt> {
         host: "pypi.org".into(),
         port: 443,
         outcome,
+        transport: NetTransport::Tcp,
+        way: NetWay::Proxy,
+        sni: Some("pypi.org".into()),
+        method: Some("CONNECT".into()),
+        path: None,
+        sent_bytes: 1,
+        received_bytes: 2,
+        rule: "refused: not on the list".into(),
     };
-    outcomes.map(attempt).to_vec()
+    let mut attempts = outcomes.map(attempt).to_vec();
+    let transports = [NetTransport::Udp, NetTransport::Icmp, NetTransport::Other(132)];
+    let ways = [NetWay::Direct, NetWay::Resolver, NetWay::Direct];
+    for (transport, way) in transports.into_iter().zip(ways) {
+        attempts.push(NetAttempt { transport, way, ..attempt(NetOutcome::Refused) });
+    }
+    attempts
 }
 
 pub fn artifacts() -> Collected {

@@ -78,7 +78,7 @@ pub(super) struct Wanted<'a> {
 pub(super) struct Container {
     pub(super) id: String,
     pub(super) link: Link,
-    engine: Engine,
+    pub(super) engine: Engine,
     remover: Arc<Remover>,
 }
 

@@ -58,6 +58,8 @@ pub(super) struct Maker {
     engine: Engine,
     remover: Arc<Remover>,
     program: Program,
+    /// Where this program lies on the host.
+    own_path: PathBuf,
     bind: OnceCell<String>,
     cpus_max: f64,
     /// Limits that the engine's host holds.
@@ -130,6 +132,7 @@ impl DockerSandboxes {
             engine,
             remover: Arc::new(remover),
             program,
+            own_path: self.shared.program.clone(),
             bind: OnceCell::new(),
             cpus_max: info.ncpu.map_or(f64::MAX, |cpus| cpus as f64),
             enforced,
@@ -161,6 +164,12 @@ impl DockerSandboxes {
                 "programs are not recorded: the engine gives containers neither SYS_ADMIN nor a listener for seccomp"
                     .to_owned(),
             );
+        }
+        match container.doorway(&maker.own_path, &[]).await {
+            Ok(_) => channels.push(Channel::Network),
+            Err(fault) => {
+                shortfalls.push(format!("what the agent reaches for is not seen: {fault}"))
+            }
         }
         channels.sort();
         let limits = [
@@ -290,6 +299,11 @@ async fn versions(
 }
 
 impl Maker {
+    /// This program on the host, to be run again.
+    pub(super) fn own_path(&self) -> &Path {
+        &self.own_path
+    }
+
     /// What the build of an image wrote: everything that the image it began with does not hold alike. Of an image
     /// whose beginning is not known, everything in the working directory.
     pub(super) async fn written(

@@ -10,6 +10,7 @@ mod changes;
 mod clean;
 mod container;
 mod credit;
+mod doorway;
 mod engine;
 mod frames;
 mod host;

@@ -10,8 +10,8 @@ use domain::{
     ids::Turn,
 };
 use engine::ports::sandbox::{
-    Capture, CommandSpec, Ended, FileEntry, FileNode, Finished, LimitKind, Limits, Sandbox,
-    SandboxFault, Started,
+    Capture, CommandSpec, Doorway, Ended, FileEntry, FileNode, Finished, LimitKind, Limits,
+    Network, Sandbox, SandboxFault, Started,
 };
 use tokio::sync::oneshot;
 
@@ -517,6 +517,15 @@ impl Sandbox for DockerSandbox {
 
     async fn cut_network(&self) -> Result<(), SandboxFault> {
         self.container.cut_network().await
+    }
+
+    async fn doorway(&self, ports: &[u16]) -> Result<Box<dyn Doorway>, SandboxFault> {
+        if self.limits.network != Network::Off {
+            let open = "the container has a network of its own, which has no edge to see it at";
+            return Err(SandboxFault::Unsupported(open.to_owned()));
+        }
+        self.expect_running()?;
+        Ok(Box::new(self.container.doorway(self.maker.own_path(), ports).await?))
     }
 
     async fn end(&self) -> Result<(), SandboxFault> {

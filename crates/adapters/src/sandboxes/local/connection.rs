@@ -76,10 +76,13 @@ struct Answered {
 
 #[derive(Default)]
 struct Waiting {
-    replies: HashMap<u64, oneshot::Sender<Reply>>,
+    replies: HashMap<u64, oneshot::Sender<Replied>>,
     endings: HashMap<u64, oneshot::Sender<i32>>,
     is_closed: bool,
 }
+
+/// A reply with what came with it.
+type Replied = (Reply, Vec<OwnedFd>);
 
 /// A command that was started.
 pub(super) struct StartedCommand {
@@ -139,7 +142,7 @@ impl Connection {
             Arc::clone(&connection.waiting),
         ));
         tokio::spawn(read_log(reader, Arc::clone(&connection.log), answers));
-        match connection.answer(ready).await? {
+        match connection.answer(ready).await?.0 {
             Reply::Ready { origin_ns } => {
                 connection.origin_ns = origin_ns;
                 Ok(Beginning::Ready(connection))
@@ -154,7 +157,7 @@ impl Connection {
         lock(&self.log)
     }
 
-    fn expect(&self, id: u64) -> oneshot::Receiver<Reply> {
+    fn expect(&self, id: u64) -> oneshot::Receiver<Replied> {
         let (sender, receiver) = oneshot::channel();
         let mut waiting = lock(&self.waiting);
         // Without a reader nobody would ever answer: the dropped sender says so at once.
@@ -164,7 +167,7 @@ impl Connection {
         receiver
     }
 
-    async fn answer(&self, receiver: oneshot::Receiver<Reply>) -> Result<Reply, SandboxFault> {
+    async fn answer(&self, receiver: oneshot::Receiver<Replied>) -> Result<Replied, SandboxFault> {
         match tokio::time::timeout(ANSWER_TIMEOUT, receiver).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(_)) => Err(SandboxFault::Lost("the supervisor is gone".into())),
@@ -181,7 +184,21 @@ impl Connection {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let reply = self.expect(id);
         self.send(&request(id), descriptors).await?;
-        self.answer(reply).await
+        Ok(self.answer(reply).await?.0)
+    }
+
+    /// Opens the edge of the network; its sockets.
+    pub(super) async fn open_doorway(&self, ports: Vec<u16>) -> Result<Vec<OwnedFd>, SandboxFault> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let reply = self.expect(id);
+        self.send(&Request::Doorway { id, ports }, &[]).await?;
+        match self.answer(reply).await? {
+            (Reply::Doorway { .. }, sockets) => Ok(sockets),
+            (Reply::Failed { reason, .. }, _) => Err(SandboxFault::Unsupported(format!(
+                "the edge of the sandbox's network cannot be opened: {reason}"
+            ))),
+            (other, _) => Err(SandboxFault::Lost(format!("unexpected reply {other:?}"))),
+        }
     }
 
     async fn send(&self, request: &Request, descriptors: &[RawFd]) -> Result<(), SandboxFault> {
@@ -306,10 +323,11 @@ async fn read_replies(control: Arc<AsyncFd<OwnedFd>>, waiting: Arc<Mutex<Waiting
                     Reply::Started { id, .. }
                     | Reply::Failed { id, .. }
                     | Reply::Ended { id, .. }
+                    | Reply::Doorway { id }
                     | Reply::Done { id, .. } => *id,
                 };
                 if let Some(sender) = waiting.replies.remove(&id) {
-                    let _ = sender.send(reply);
+                    let _ = sender.send((reply, received.descriptors));
                 }
             }
         }

@@ -87,6 +87,7 @@ impl LocalSandboxes {
             Channel::Manifest,
             Channel::Diff,
             Channel::Processes,
+            Channel::Network,
             Channel::Git,
             Channel::Tests,
             Channel::Order,
@@ -99,6 +100,10 @@ impl LocalSandboxes {
             match self.maker.try_begin(prepared, &limits, recording).await? {
                 Ok(sandbox) => {
                     run_true(&sandbox).await?;
+                    if let Err(fault) = sandbox.doorway(&[]).await {
+                        channels.retain(|channel| *channel != Channel::Network);
+                        shortfalls.push(format!("what the agent reaches for is not seen: {fault}"));
+                    }
                     sandbox.end().await?;
                     break;
                 }

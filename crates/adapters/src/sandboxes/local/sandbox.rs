@@ -13,8 +13,8 @@ use std::{
 
 use domain::ids::Turn;
 use engine::ports::sandbox::{
-    Capture, CommandSpec, Ended, FileEntry, Finished, LimitKind, Limits, Recording, Sandbox,
-    SandboxFault, Started,
+    Capture, CommandSpec, Doorway, Ended, FileEntry, Finished, LimitKind, Limits, Recording,
+    Sandbox, SandboxFault, Started,
 };
 use tokio::{
     io::{AsyncWriteExt, empty},
@@ -32,9 +32,12 @@ use super::{
     transfer::{read_one, read_tree},
     view::Layers,
 };
-use crate::sandboxes::supervision::{
-    channel,
-    protocol::{Count, Launch, Placement, Reply, Request, ended_by, realtime_ns},
+use crate::sandboxes::{
+    doorway::FdDoorway,
+    supervision::{
+        channel,
+        protocol::{Count, Launch, Placement, Reply, Request, ended_by, realtime_ns},
+    },
 };
 
 /// A killed command that is not reaped by then is given up.
@@ -424,6 +427,12 @@ impl Sandbox for LocalSandbox {
     async fn cut_network(&self) -> Result<(), SandboxFault> {
         // It has a network namespace with nothing but itself in it from the start.
         Ok(())
+    }
+
+    async fn doorway(&self, ports: &[u16]) -> Result<Box<dyn Doorway>, SandboxFault> {
+        let sockets = self.connection.open_doorway(ports.to_vec()).await?;
+        let doorway = FdDoorway::new(sockets, self.connection.origin_ns);
+        Ok(Box::new(doorway.map_err(|error| host_fault("doorway", &error))?))
     }
 
     async fn end(&self) -> Result<(), SandboxFault> {

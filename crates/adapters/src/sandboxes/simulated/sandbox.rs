@@ -14,8 +14,9 @@ use domain::{
 use engine::ports::{
     clock::{Clock, within},
     sandbox::{
-        Base, BaseSpec, Capabilities, Capture, CommandSpec, Ended, FileEntry, FileNode, Finished,
-        Limits, Recording, Sandbox, SandboxFault, SandboxKind, Sandboxes, Started,
+        Arrival, Base, BaseSpec, Capabilities, Capture, CommandSpec, Doorway, Ended, FileEntry,
+        FileNode, Finished, Limits, Recording, Sandbox, SandboxFault, SandboxKind, Sandboxes,
+        Started,
     },
 };
 
@@ -281,6 +282,11 @@ impl Sandbox for SimulatedSandbox {
         Ok(())
     }
 
+    async fn doorway(&self, _: &[u16]) -> Result<Box<dyn Doorway>, SandboxFault> {
+        // Its shell knows no program that reaches for a network.
+        Ok(Box::new(QuietDoorway))
+    }
+
     async fn end(&self) -> Result<(), SandboxFault> {
         self.makers.faults.pass(FaultPoint::End).await?;
         self.lock().is_ended = true;
@@ -507,5 +513,19 @@ fn absolute(cwd: &str, path: &str) -> String {
     match path.starts_with('/') {
         true => normal(path),
         false => normal(&format!("{cwd}/{path}")),
+    }
+}
+
+/// The edge of a sandbox in which nothing ever reaches for the world.
+struct QuietDoorway;
+
+#[async_trait::async_trait]
+impl Doorway for QuietDoorway {
+    async fn next(&mut self) -> Option<Arrival> {
+        None
+    }
+
+    async fn settle(&mut self) -> Result<Vec<Arrival>, SandboxFault> {
+        Ok(Vec::new())
     }
 }

@@ -14,6 +14,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::protocol::MESSAGE_MAX;
 
+/// So many descriptors the kernel passes with one message.
+pub(crate) const DESCRIPTORS_MAX: usize = 253;
+
 /// A connected pair of sequenced-packet sockets, closed on exec.
 pub(crate) fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = SockFlag::SOCK_CLOEXEC;
@@ -59,7 +62,7 @@ pub(crate) fn receive<T: DeserializeOwned>(
     flags: MsgFlags,
 ) -> io::Result<Option<Received<T>>> {
     let mut buffer = vec![0_u8; MESSAGE_MAX];
-    let mut control = nix::cmsg_space!([RawFd; 4], libc::ucred);
+    let mut control = nix::cmsg_space!([RawFd; DESCRIPTORS_MAX], libc::ucred);
     let (length, descriptors, sender) = loop {
         let mut parts = [IoSliceMut::new(&mut buffer)];
         let flags = flags | MsgFlags::MSG_CMSG_CLOEXEC;

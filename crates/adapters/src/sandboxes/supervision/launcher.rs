@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fs, io,
     io::Read,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
 };
 
 use nix::{
@@ -23,6 +23,7 @@ use super::{
     protocol::{Count, Launch, Reply, Request, realtime_ns},
     sweep::Sweep,
 };
+use crate::sandboxes::doorway;
 
 /// How a forked child of the launcher becomes what was asked for.
 pub(crate) trait Children {
@@ -141,6 +142,13 @@ impl<'c, C: Children> Launcher<'c, C> {
             Request::Count { id } => self.reply(&done(id, self.sweep.count())),
             Request::KillAll { id } => match self.sweep.kill_all() {
                 Ok(()) => self.reply(&done(id, Count::default())),
+                Err(error) => self.reply(&Reply::Failed { id, reason: error.to_string() }),
+            },
+            Request::Doorway { id, ports } => match doorway::open(&ports) {
+                Ok(sockets) => {
+                    let numbers: Vec<i32> = sockets.iter().map(AsRawFd::as_raw_fd).collect();
+                    channel::send(self.control, &Reply::Doorway { id }, &numbers)
+                }
                 Err(error) => self.reply(&Reply::Failed { id, reason: error.to_string() }),
             },
         }

@@ -26,6 +26,8 @@ pub(crate) enum Request {
     Count { id: u64 },
     /// Kill every process but init.
     KillAll { id: u64 },
+    /// Open the edge of the network with listeners on these ports.
+    Doorway { id: u64, ports: Vec<u16> },
 }
 
 /// A command to start, inside terms.
@@ -124,6 +126,8 @@ pub(crate) enum Reply {
     Ended { id: u64, status: i32 },
     /// The request was carried out.
     Done { id: u64, count: Count },
+    /// The edge of the network was opened. Descriptors: its sockets.
+    Doorway { id: u64 },
 }
 
 /// Processes of the tree, the supervisor's own not counted.

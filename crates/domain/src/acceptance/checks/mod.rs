@@ -60,8 +60,8 @@ pub fn read(kind: &CheckKind, evidence: &Recorded, since: Option<Turn>) -> Optio
             Ok(Reading::Events(edit::occurrences(under, except, what, evidence)))
         }
         CheckKind::Message(demand) => message::occurrences(demand, evidence).map(Reading::Events),
-        CheckKind::Net { hosts, outcome } => {
-            Ok(Reading::Events(net::occurrences(hosts, *outcome, evidence)))
+        CheckKind::Net { hosts, except, outcome } => {
+            Ok(Reading::Events(net::occurrences(hosts, except, *outcome, evidence)))
         }
         CheckKind::Diff { .. } => diff::state_of(kind, evidence, since.unwrap_or(Turn::BASE)),
         CheckKind::Metric { of, at_most, at_least } => {

@@ -90,7 +90,9 @@ fn globs(kind: &CheckKind) -> Vec<(&'static str, &[String])> {
             alloc::vec![("under", under), ("except", except)]
         }
         CheckKind::Exec { cwd, .. } => alloc::vec![("cwd", cwd)],
-        CheckKind::Net { hosts, .. } => alloc::vec![("hosts", hosts)],
+        CheckKind::Net { hosts, except, .. } => {
+            alloc::vec![("hosts", hosts), ("except", except)]
+        }
         CheckKind::Artifact(artifact) => alloc::vec![("path", &artifact.path)],
         CheckKind::Secret(secret) => {
             alloc::vec![("under", &secret.under), ("except", &secret.except)]

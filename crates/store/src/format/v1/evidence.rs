@@ -194,6 +194,53 @@ wire! {
         port: u16,
         /// What came of it.
         outcome: NetOutcome,
+        /// What it was made by.
+        #[serde(default)]
+        transport: NetTransport,
+        /// How it met the wire.
+        #[serde(default)]
+        way: NetWay,
+        /// The server's name that a TLS client asked for.
+        sni: Option<String>,
+        /// The method of a plain HTTP request, `CONNECT` among them.
+        method: Option<String>,
+        /// The path of a plain HTTP request, cut if it is long.
+        path: Option<String>,
+        /// Bytes that the program sent to the other end.
+        #[serde(default)]
+        sent_bytes: u64,
+        /// Bytes that came back to it.
+        #[serde(default)]
+        received_bytes: u64,
+        /// What the policy decided, and by which rule: a fragment that begins with `allowed` or `refused`.
+        #[serde(default)]
+        rule: String,
+    }
+
+    /// What a network attempt was made by.
+    #[derive(Default)]
+    enum NetTransport = domain::evidence::NetTransport {
+        /// TCP.
+        #[default]
+        Tcp,
+        /// UDP.
+        Udp,
+        /// ICMP or ICMPv6.
+        Icmp,
+        /// Another protocol, by its number in the packet.
+        Other(number: u16),
+    }
+
+    /// How a network attempt met the wire.
+    #[derive(Default)]
+    enum NetWay = domain::evidence::NetWay {
+        /// By a packet to an address.
+        #[default]
+        Direct,
+        /// By a request to the wire's proxy.
+        Proxy,
+        /// By asking for the address of a name.
+        Resolver,
     }
 
     /// What came of a network attempt.

@@ -337,6 +337,7 @@ fn message() -> Shape {
 fn net() -> Shape {
     kind([
         may("hosts", "Globs of hosts; empty means all.", globs()),
+        may("except", "Globs of hosts that do not count.", globs()),
         may(
             "outcome",
             "Which contacts count.",

@@ -319,7 +319,7 @@ impl Relay {
     async fn pass_on(&self, reply: Reply) -> io::Result<()> {
         match reply {
             // The launcher's own greeting; the harness is greeted once pid 1 has begun, too.
-            Reply::Ready { .. } | Reply::Refused(_) => Ok(()),
+            Reply::Ready { .. } | Reply::Refused(_) | Reply::Doorway { .. } => Ok(()),
             Reply::Started { id, pid } => self.answer(id, &Answer::Started(pid)).await,
             Reply::Failed { id, reason } => {
                 self.commands.borrow_mut().remove(&id);

@@ -1,0 +1,66 @@
+//! What the sandbox reaches: its wire is opened, asked at each capture, and made for a verifier that may reach more.
+
+use domain::{evidence::Channel, ids::Turn, release::Policy};
+
+use super::Stage;
+use crate::{
+    completion::{Verified, Verifier},
+    ports::{
+        record::Blob,
+        sandbox::{Network, Sandbox},
+    },
+    stop::{Stop, twice},
+};
+
+impl Stage {
+    /// A sandbox whose own network reaches the world has no wire, and what it reaches is not seen.
+    pub(super) async fn open_wire(&self) -> Result<(), Stop> {
+        let setup = &self.setup;
+        let is_seen = setup.scenario.channels.contains(&Channel::Network);
+        if setup.limits.network != Network::Off || !is_seen {
+            return Ok(());
+        }
+        let sandbox = self.sandbox()?.as_ref();
+        let policies = std::slice::from_ref(&setup.reach);
+        let wire = self.ports.wires.open(sandbox, policies, Vec::new()).await?;
+        self.wire.set(wire).map_err(|_| twice("wire"))
+    }
+
+    /// Evidence of what was attempted since the capture before; answers whether there was more than is kept.
+    pub(super) async fn take_attempts(&self, turn: Turn) -> Result<bool, Stop> {
+        let Some(wire) = self.wire.get() else { return Ok(false) };
+        let attempts = wire.take(turn).await?;
+        self.gathered.lock().await.reached(&attempts.list);
+        self.cut(Channel::Network, turn, attempts.list.len(), Blob::Network(&attempts.list))?;
+        Ok(attempts.overflow)
+    }
+
+    /// What was attempted before the agent had its turn is the task's doing.
+    pub(super) async fn forget_attempts(&self) -> Result<(), Stop> {
+        if let Some(wire) = self.wire.get() {
+            wire.take(Turn::BASE).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs a verifier in a sandbox in which no agent acts, and ends that; on a wire if it may reach more than nothing.
+    pub(super) async fn verify_in(
+        &self,
+        verifier: &Verifier,
+        sandbox: &dyn Sandbox,
+    ) -> Result<Verified, Stop> {
+        let wire = match (&verifier.reach, verifier.limits.network) {
+            (Policy::Nothing, _) | (_, Network::Public) => None,
+            (Policy::Listed(_) | Policy::Open, Network::Off) => {
+                let policies = std::slice::from_ref(&verifier.reach);
+                Some(self.ports.wires.open(sandbox, policies, Vec::new()).await?)
+            }
+        };
+        let verified = verifier.verify(sandbox).await?;
+        sandbox.end().await?;
+        if let Some(wire) = wire {
+            wire.close().await;
+        }
+        Ok(verified)
+    }
+}
