@@ -429,7 +429,7 @@ mod tests {
         check(Body::Length(3), "abcGET", Some(3));
         check(Body::Length(9), "abc", Some(3));
         check(Body::Chunked, "3\r\nabc\r\n0\r\n\r\nGET", Some(13));
-        check(Body::Chunked, "A;x=y\r\n0123456789\r\n0\r\nT: 1\r\n\r\nGET", Some(32));
+        check(Body::Chunked, "A;x=y\r\n0123456789\r\n0\r\nT: 1\r\n\r\nGET", Some(30));
         check(Body::Chunked, "3\r\nabcd\r\n0\r\n\r\n", None);
         check(Body::Chunked, "3\nabc", None);
         check(Body::Chunked, "+3\r\nabc", None);
