@@ -69,10 +69,13 @@ impl Agent for AcpAgent {
         sandbox: Arc<dyn Sandbox>,
         brief: &Brief,
     ) -> Result<Box<dyn Conversation>, AgentFault> {
+        let mut env = brief.env.clone();
+        // What its owner says of it goes before.
+        env.extend(self.launch.env.clone());
         let command = CommandSpec {
             argv: self.launch.argv.clone(),
             cwd: Some(brief.workdir.clone()),
-            env: self.launch.env.clone(),
+            env,
             user: brief.user.clone(),
             stdin: Vec::new(),
             timeout: Duration::MAX,
