@@ -27,6 +27,24 @@ const ARTIFACTS: [&str; 6] = [
     "a text\n",
 ];
 
+/// Requests, answers and streams as providers write them.
+const PROVIDER: [&str; 9] = [
+    "{\"tools\":[{\"type\":\"web_search_20250305\"},{\"googleSearch\":{}}],\"tool_choice\":{\"type\":\"mcp\"},\
+     \"mcp_servers\":[1],\"previous_response_id\":\"r\",\"input\":[{\"image_url\":\"https://a\"}]}",
+    "{\"choices\":[{\"message\":{\"content\":\"a\",\"tool_calls\":[{\"id\":\"1\",\"function\":{\"name\":\"f\",\
+     \"arguments\":\"{}\"}}]},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}",
+    "{\"object\":\"response\",\"output\":[{\"content\":[{\"text\":\"a\"}]}],\"usage\":{\"input_tokens\":1}}",
+    "{\"type\":\"message\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}],\"usage\":{\"input_tokens\":1,\
+     \"cache_read_input_tokens\":18446744073709551615}}",
+    "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]},\"finishReason\":\"STOP\"}],\
+     \"usageMetadata\":{\"promptTokenCount\":1,\"thoughtsTokenCount\":2}}]",
+    "{\"error\":{\"type\":\"overloaded_error\",\"message\":\"m\",\"code\":529,\"details\":[{\"retryDelay\":\"3s\"}]}}",
+    "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n\
+     event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":4}}\n\n",
+    "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\r\n\r\n: ping\r\n\r\ndata: [DONE]\r\n\r\n",
+    "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"output_tokens\":4}}}\n\n",
+];
+
 /// One input may take so long; a parser that needs more is one that an agent can stop us with.
 const INPUT_MAX_SEC: u32 = 10;
 
@@ -191,6 +209,13 @@ fn make_seeds(root: &Path, run: &Path, seeds: &Path) -> io::Result<()> {
     for (number, text) in ARTIFACTS.iter().enumerate() {
         let which = u8::try_from(number).unwrap_or_default();
         add.one("artifact", &[&[which][..], text.as_bytes()].concat())?;
+    }
+    for (number, text) in PROVIDER.iter().enumerate() {
+        // Each text in each form: half of the forms read what is another's.
+        for form in 0..4 {
+            let which = u8::try_from(4 * number + form).unwrap_or_default();
+            add.one("provider", &[&[which][..], text.as_bytes()].concat())?;
+        }
     }
     add.one("secret", b"key = 'sk_test_' + '7Qm2'")?;
     for text in ["{\"reward\": 1.0, \"speed\": 0.5}", "1", "0.25\n"] {

@@ -27,8 +27,8 @@ use adapters::sandboxes::{
 use arguments::{Arguments, CommandLine};
 use clap::Parser;
 use commands::{
-    calibrate, clean, completions, doctor, export, lint, list, lock, man, new, published, replay,
-    report, resume, run, schema, show, task,
+    calibrate, clean, completions, doctor, export, lint, list, lock, man, model, new, published,
+    replay, report, resume, run, schema, show, task,
 };
 
 fn main() -> std::process::ExitCode {
@@ -52,6 +52,7 @@ fn main() -> std::process::ExitCode {
         CommandLine::Lint(args) => lint::run(&args),
         CommandLine::Lock(args) => lock::run(&args),
         CommandLine::Task(args) => task::run(&args),
+        CommandLine::Model(args) => model::run(&args),
         CommandLine::Doctor(args) => doctor::run(&args),
         CommandLine::Clean(args) => clean::run(&args),
         CommandLine::List(args) => list::run(&args),

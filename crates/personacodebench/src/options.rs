@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use adapters::process::{PASSED_ON, Variables};
+use adapters::{
+    models::secret::Secret,
+    process::{PASSED_ON, Variables},
+};
 use clap::ValueEnum;
 use domain::{
     ids::AgentName,
@@ -62,6 +65,9 @@ pub enum OptionsError {
         "a task wants variables of this host in its environment, {0}: set them, or give them a default as in `${{NAME:-default}}`"
     )]
     Variables(MissingVariables),
+    /// The key of a model is not there.
+    #[error("the key of a model is wanted from the variable {0}, which is not set on this host")]
+    NoKey(String),
     /// Tasks of others have no persona.
     #[error("{0} holds tasks without a persona: leave --arm out, or write --arm no-persona")]
     NoPersona(PathBuf),
@@ -239,6 +245,12 @@ pub fn state_folder() -> Result<PathBuf, OptionsError> {
 pub fn docker_address() -> String {
     let told = std::env::var("DOCKER_HOST").ok().filter(|address| !address.is_empty());
     told.unwrap_or_else(|| "unix:///var/run/docker.sock".to_owned())
+}
+
+/// The key of a model, from the variable that a models file names.
+pub fn model_key(variable: &str) -> Result<Secret, OptionsError> {
+    let value = std::env::var(variable).ok().filter(|value| !value.is_empty());
+    value.map(Secret::new).ok_or_else(|| OptionsError::NoKey(variable.to_owned()))
 }
 
 /// Every variable of the host: by some of them programs are found, and compose files of tasks may name others.

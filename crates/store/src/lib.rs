@@ -9,6 +9,7 @@ pub mod harbor;
 pub mod journal;
 pub mod layout;
 pub mod lock;
+pub mod models_file;
 pub mod payload;
 pub mod reader;
 pub mod release_files;

@@ -5,4 +5,5 @@ mod faults;
 mod hosted;
 mod measured;
 mod shut;
+mod small_model;
 mod stage;

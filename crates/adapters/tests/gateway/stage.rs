@@ -110,28 +110,7 @@ impl Stage {
 
     /// Sends any request; all of its answer is read.
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Got {
-        let (ours, theirs) = tokio::io::duplex(1 << 16);
-        let session = self.session.clone();
-        tokio::spawn(async move { session.serve(theirs).await });
-        let (mut sender, connection) = handshake(TokioIo::new(ours)).await.expect("a connection");
-        tokio::spawn(connection);
-        let response = match sender.send_request(request).await {
-            Ok(response) => response,
-            Err(_) => return Got { status: 0, text: String::new(), is_broken: true },
-        };
-        let status = response.status().as_u16();
-        let mut body = response.into_body();
-        let (mut text, mut is_broken) = (Vec::new(), false);
-        while let Some(frame) = body.frame().await {
-            match frame {
-                Ok(frame) => text.extend(frame.into_data().unwrap_or_default()),
-                Err(_) => {
-                    is_broken = true;
-                    break;
-                }
-            }
-        }
-        Got { status, text: String::from_utf8_lossy(&text).into_owned(), is_broken }
+        Client { session: self.session.clone() }.send(request).await
     }
 
     /// The one call since the last look; what is heard of it at once is the same.
@@ -157,6 +136,44 @@ impl Stage {
 
     pub(crate) fn sent_count(&self) -> usize {
         self.provider.requests.lock().expect("no holder panics").len()
+    }
+}
+
+/// A client of a session's gateway.
+pub(crate) struct Client {
+    pub(crate) session: Arc<GatewaySession>,
+}
+
+impl Client {
+    /// Sends a request with the session's token.
+    pub(crate) async fn ask(&self, path: &str, body: Value) -> Got {
+        self.send(request(path, body.to_string().into())).await
+    }
+
+    /// Sends any request; all of its answer is read.
+    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Got {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let session = self.session.clone();
+        tokio::spawn(async move { session.serve(theirs).await });
+        let (mut sender, connection) = handshake(TokioIo::new(ours)).await.expect("a connection");
+        tokio::spawn(connection);
+        let response = match sender.send_request(request).await {
+            Ok(response) => response,
+            Err(_) => return Got { status: 0, text: String::new(), is_broken: true },
+        };
+        let status = response.status().as_u16();
+        let mut body = response.into_body();
+        let (mut text, mut is_broken) = (Vec::new(), false);
+        while let Some(frame) = body.frame().await {
+            match frame {
+                Ok(frame) => text.extend(frame.into_data().unwrap_or_default()),
+                Err(_) => {
+                    is_broken = true;
+                    break;
+                }
+            }
+        }
+        Got { status, text: String::from_utf8_lossy(&text).into_owned(), is_broken }
     }
 }
 

@@ -9,6 +9,7 @@ pub mod lint;
 pub mod list;
 pub mod lock;
 pub mod man;
+pub mod model;
 pub mod new;
 pub mod published;
 pub mod replay;

@@ -14,6 +14,7 @@ mod golden_run;
 mod harbor_export;
 mod harbor_tasks;
 mod kill_and_resume;
+mod models;
 mod ordinary_user;
 mod page;
 mod published;
