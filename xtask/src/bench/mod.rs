@@ -2,6 +2,7 @@
 
 mod docker;
 mod engine;
+mod gateway;
 mod help;
 mod local;
 mod manifest;
@@ -21,12 +22,13 @@ type Measure = fn() -> Vec<Figure>;
 
 /// Runs the named measurements, all without a name.
 pub(crate) fn run(names: &[String]) -> ExitCode {
-    let measurements: [(&str, Measure); 6] = [
+    let measurements: [(&str, Measure); 7] = [
         ("engine", engine::measure),
         ("replay", replay::measure),
         ("local", local::measure),
         ("manifest", manifest::measure),
         ("docker", docker::measure),
+        ("gateway", gateway::measure),
         ("help", help::measure),
     ];
     if let Some(unknown) =

@@ -130,12 +130,11 @@ fn told(text: &str) -> (u64, u64) {
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect();
     let number = |names: [&str; 2]| {
-        let found = values.iter().filter_map(|value| {
+        values.iter().rev().find_map(|value| {
             let usage = [value.get("usage"), value.pointer("/response/usage")];
             let usage = usage.into_iter().flatten().find(|usage| usage.is_object())?;
             names.iter().find_map(|name| usage.get(name)?.as_u64())
-        });
-        found.last()
+        })
     };
     // Anthropic's form tells the input once, at the start.
     let start = values.iter().find_map(|value| value.pointer("/message/usage/input_tokens"));

@@ -32,7 +32,7 @@ pub struct ModelArgs {
 const EXAMPLES: &str = "\
 Examples:
   pcb model serve --script script.toml
-  pcb model ask judge 'Say hello.' --models models.toml";
+  pcb model ask judge hello --models models.toml";
 
 /// What can be done with models.
 #[derive(Clone, Debug, Subcommand)]
@@ -62,8 +62,8 @@ pub struct ServeArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pcb model ask judge 'Say hello.' --models models.toml
-  pcb model ask judge 'Is 7 prime?' --models models.toml --schema answer.json")]
+  pcb model ask judge hello --models models.toml
+  pcb model ask judge hello --models models.toml --schema answer.json")]
 pub struct AskArgs {
     /// The model, as the models file calls it.
     pub name: String,

@@ -1,6 +1,16 @@
 //! `pcb model`: a scripted model as a server, asked by the same binary in every form.
 
-use crate::bench::{Bench, Running};
+use std::{
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use crate::bench::Bench;
 
 const SCRIPT: &str = "[[on]]\nuser = \"hello\"\n[[on.answer]]\nsay = \"hi there\"\n\
     usage = { input = 1000000, output = 100000 }\n";
@@ -27,23 +37,29 @@ fn models(address: &str, more: &str) -> String {
 fn a_scripted_server_is_asked_by_its_forms() {
     let bench = Bench::new();
     bench.write("script.toml", SCRIPT);
-    let serve = bench.command(&["model", "serve", "--script", "script.toml"]);
-    let server = Running::start(serve);
-    let address = server.line();
+    let mut serve = bench.command(&["model", "serve", "--script", "script.toml"]);
+    let mut server = serve.stdout(Stdio::piped()).spawn().expect("the binary starts");
+    let mut line = String::new();
+    let mut said = BufReader::new(server.stdout.take().expect("a pipe"));
+    said.read_line(&mut line).expect("it says where it is");
+    let address = line.trim();
     assert!(address.starts_with("http://127.0.0.1:"), "{address}");
-    bench.write("models.toml", &models(&address, ""));
+    bench.write("models.toml", &models(address, ""));
     for (name, _) in FORMATS {
         let done = bench.expect(0, &["model", "ask", name, "hello", "--models", "models.toml"]);
         assert_eq!(done.stdout, "hi there\n", "{name}");
         let told = "m: input 1000000, output 100000, cost 1.500000 USD";
         assert!(done.stderr.starts_with(told), "{name}: {}", done.stderr);
     }
-    bench.write("schema.json", "{\"type\": \"object\", \"required\": [\"a\"], \"properties\": {\"a\": {\"const\": 7}}}");
+    bench.write(
+        "schema.json",
+        "{\"type\": \"object\", \"required\": [\"a\"], \"properties\": {\"a\": {\"const\": 7}}}",
+    );
     let by_schema = ["model", "ask", "gemini", "x", "--models", "models.toml", "--schema"];
     let done = bench.expect(0, &[&by_schema[..], &["schema.json"]].concat());
     assert!(done.stdout.contains("\"a\": 7"), "{}", done.stdout);
-    server.interrupt();
-    assert_eq!(server.wait().code, Some(0));
+    kill(Pid::from_raw(server.id() as i32), Signal::SIGINT).expect("it runs");
+    assert_eq!(server.wait().expect("a child").code(), Some(0));
 }
 
 #[test]
