@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use domain::{
     ids::AgentName,
     plan::{Arm, Configuration, UserKind},
-    release::{EnvTable, MissingVariables},
+    release::{EnvTable, MissingVariables, VerifyMode},
 };
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
@@ -24,7 +24,7 @@ use store::{
 };
 use thiserror::Error;
 
-use crate::commands::run::{ArmArg, BudgetArg, RunArgs, SandboxArg, UserArg};
+use crate::commands::run::{ArmArg, BudgetArg, RunArgs, SandboxArg, UserArg, VerifyArg};
 
 /// The most repeats of a pair.
 pub const REPEATS_MAX: u64 = 1000;
@@ -72,8 +72,8 @@ pub enum OptionsError {
     #[error("{0} holds tasks without a persona: leave --arm out, or write --arm no-persona")]
     NoPersona(PathBuf),
     /// A reward that completes is asked of a release, which says that itself.
-    #[error("--completion is for Harbor tasks: each pair of a release says it in `[completion]`")]
-    OwnCompletion,
+    #[error("--{0} is for Harbor tasks: each pair of a release says it in `[completion]`")]
+    OwnCompletion(&'static str),
     /// The reward that completes cannot be read.
     #[error(
         "--completion `{0}`: expected KEY>=VALUE with a number from 0, for instance reward>=0.5"
@@ -165,6 +165,9 @@ struct ConfigFile {
     seed: Option<u64>,
     /// The reward that completes a Harbor task as KEY>=VALUE; `reward>=1` without it.
     completion: Option<String>,
+    /// Where the tests of Harbor tasks run; without it as each task needs it.
+    #[schemars(extend("enum" = names::<VerifyArg>()))]
+    verify: Option<String>,
     /// Folder in which the group's folder is made; `runs` without it.
     out: Option<PathBuf>,
 }
@@ -191,8 +194,9 @@ impl RunOptions {
         };
         let at = args.config.as_deref().unwrap_or(Path::new(""));
         file.check_ranges(at)?;
-        let adhoc =
-            adhoc(&args.release, args.completion.as_deref().or(file.completion.as_deref()))?;
+        let verify = pick(args.verify, file.verify.as_deref(), "verify", at)?;
+        let rule = args.completion.as_deref().or(file.completion.as_deref());
+        let adhoc = adhoc(&args.release, rule, verify.map(VerifyMode::from))?;
         let arm = pick(args.arm, file.arm.as_deref(), "arm", at)?;
         let arm = match (&adhoc, arm) {
             (None, arm) => arm.unwrap_or(ArmArg::Progressive),
@@ -336,13 +340,22 @@ fn pick<T: ValueEnum>(
 }
 
 /// A folder that is no release and holds a task, or folders of tasks.
-fn adhoc(path: &str, completion: Option<&str>) -> Result<Option<AdHoc>, OptionsError> {
+fn adhoc(
+    path: &str,
+    completion: Option<&str>,
+    verify: Option<VerifyMode>,
+) -> Result<Option<AdHoc>, OptionsError> {
     let path = Path::new(path);
     let holds_tasks = || task_folders(path).is_ok_and(|folders| !folders.is_empty());
     if layout::is_release(path) || !holds_tasks() {
-        return if completion.is_some() { Err(OptionsError::OwnCompletion) } else { Ok(None) };
+        return match (completion, verify) {
+            (Some(_), _) => Err(OptionsError::OwnCompletion("completion")),
+            (None, Some(_)) => Err(OptionsError::OwnCompletion("verify")),
+            (None, None) => Ok(None),
+        };
     }
     let completion = completion.map_or(Ok(Completion::default()), completion_rule)?;
+    let completion = Completion { verify, ..completion };
     Ok(Some(AdHoc { path: path.to_owned(), completion }))
 }
 
@@ -350,7 +363,7 @@ fn completion_rule(text: &str) -> Result<Completion, OptionsError> {
     let parts = text.split_once(">=").map(|(key, value)| (key.trim(), value.trim().parse::<f64>()));
     match parts {
         Some((key, Ok(at_least))) if !key.is_empty() && at_least.is_finite() && at_least >= 0.0 => {
-            Ok(Completion { key: key.to_owned(), at_least })
+            Ok(Completion { key: key.to_owned(), at_least, verify: None })
         }
         _ => Err(OptionsError::Completion(text.to_owned())),
     }

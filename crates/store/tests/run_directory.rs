@@ -525,6 +525,7 @@ fn what_is_derived_can_be_deleted_and_made_again() {
             step: domain::ids::StepId::new("one"),
             outcome: Some(domain::session::CompletionOutcome::TimedOut),
         }],
+        survivors: Some(vec!["7 sleep 9".into()]),
         completed: Some(false),
         personalized: None,
         within_budget: true,

@@ -90,6 +90,16 @@ pub enum VerifyMode {
     Live,
 }
 
+impl VerifyMode {
+    /// Its word in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            VerifyMode::Fresh => "fresh",
+            VerifyMode::Live => "live",
+        }
+    }
+}
+
 /// Where a pair can run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairEnvironment {

@@ -45,6 +45,8 @@ pub struct SessionFacts {
     pub completion: Option<CompletionOutcome>,
     /// Each step of a task that has several, in order.
     pub steps: Vec<StepResult>,
+    /// Programs that ran beside the tests; none if these ran where nothing of the agent could.
+    pub survivors: Option<Vec<String>>,
     /// When the task counts as completed.
     pub rule: CompletionRule,
     /// Each requirement; its outcome is derived anew.
@@ -86,6 +88,7 @@ impl SessionFacts {
             flags,
             completion: self.completion,
             steps: self.steps,
+            survivors: self.survivors,
             completed,
             personalized,
             within_budget,

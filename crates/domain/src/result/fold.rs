@@ -90,6 +90,7 @@ fn facts(session: &Session, attempt: Attempt) -> SessionFacts {
         flags: session.flags().to_vec(),
         completion: completion(session),
         steps: steps(session),
+        survivors: session.completion().and_then(|report| report.survivors.clone()),
         rule: scenario.completion.clone(),
         requirements: requirements(session),
         load: session.load(),

@@ -35,6 +35,8 @@ pub struct SessionResult {
     pub completion: Option<CompletionOutcome>,
     /// Each step of a task that has several, in order.
     pub steps: Vec<StepResult>,
+    /// Programs that ran beside the tests; none if these ran where nothing of the agent could.
+    pub survivors: Option<Vec<String>>,
     /// Whether the task counts as completed; none if ungraded.
     pub completed: Option<bool>,
     /// Whether every mandatory requirement passed; none if ungraded or the arm has no persona.

@@ -42,6 +42,7 @@ pub fn facts() -> SessionFacts {
         flags: vec![],
         completion: reward(1.0),
         steps: vec![],
+        survivors: None,
         rule: pair("house").completion,
         requirements: vec![
             told("note", true, Some(Verdict::Met)),

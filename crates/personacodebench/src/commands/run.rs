@@ -9,8 +9,8 @@ use std::{
 
 use adapters::executors::LocalExecutor;
 use clap::{Args, ValueEnum};
-use domain::evidence::ChannelSet;
 use domain::plan::{BenchmarkSide, Configuration, Plan, PlanError, PlanRequest, expand, remaining};
+use domain::{evidence::ChannelSet, release::VerifyMode};
 use engine::cancel::Canceller;
 use report::live::Live;
 use store::{
@@ -80,6 +80,10 @@ pub struct RunArgs {
     /// The reward that completes a Harbor task [default: reward>=1].
     #[arg(long, value_name = "KEY>=VALUE")]
     pub completion: Option<String>,
+    /// Where the tests of Harbor tasks run: on a copy in which nothing of the agent runs, or in place beside what still runs
+    /// [default: fresh; live where a task has a healthcheck or services].
+    #[arg(long, value_enum)]
+    pub verify: Option<VerifyArg>,
     /// Folder in which the group's folder is made [default: runs].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -119,6 +123,24 @@ pub enum SandboxArg {
 pub enum UserArg {
     /// The release's own words.
     Template,
+}
+
+/// Where the tests of Harbor tasks run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum VerifyArg {
+    /// On a copy of what the agent left.
+    Fresh,
+    /// In place, its network cut.
+    Live,
+}
+
+impl From<VerifyArg> for VerifyMode {
+    fn from(arg: VerifyArg) -> Self {
+        match arg {
+            VerifyArg::Fresh => VerifyMode::Fresh,
+            VerifyArg::Live => VerifyMode::Live,
+        }
+    }
 }
 
 /// A budget multiplier.

@@ -5,6 +5,7 @@ mod browser;
 mod calibrate;
 mod cheats;
 mod config_and_options;
+mod containers;
 mod derived_files;
 mod disk_full;
 mod docker;

@@ -86,6 +86,9 @@ pub struct RowContext {
     pub personas: Vec<StratumContext>,
     /// Requirements by area.
     pub areas: Vec<AreaContext>,
+    /// Scored sessions whose tests ran in place, beside what the agent had started.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub in_place: u32,
     /// Requirements in all.
     pub requirements: RequirementsContext,
     /// Flags with the number of attempts.
@@ -384,6 +387,7 @@ fn row(run: &RunView<'_>) -> RowContext {
                 requirements: area.counts.into(),
             })
             .collect(),
+        in_place: count(run.results.iter().filter(|result| result.survivors.is_some()).count()),
         requirements: score.requirements.into(),
         flags: score.flags.iter().map(|(flag, n)| named(flag.name(), *n)).collect(),
         reruns: score.reruns.iter().map(|(flag, n)| named(flag.name(), *n)).collect(),
@@ -391,6 +395,14 @@ fn row(run: &RunView<'_>) -> RowContext {
         load: score.load.into(),
         sessions: run.results.iter().map(|result| session_line(result, has_persona)).collect(),
     }
+}
+
+fn count(sessions: usize) -> u32 {
+    u32::try_from(sessions).unwrap_or(u32::MAX)
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 fn named(name: &str, count: u32) -> NamedCount {

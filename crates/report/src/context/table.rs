@@ -109,6 +109,18 @@ fn leaderboard(group: &GroupContext) -> Table {
             pairs.join(", ")
         ));
     }
+    let in_place: Vec<String> = group
+        .rows
+        .iter()
+        .filter(|row| row.in_place > 0)
+        .map(|row| format!("{} {}", group.row_name(row), row.in_place))
+        .collect();
+    if !in_place.is_empty() {
+        notes.push(format!(
+            "sessions verified in place, beside what the agent had started: {}",
+            in_place.join(", ")
+        ));
+    }
     if !group.differs.is_empty() {
         notes.push(format!(
             "these rows do not compare: they differ in {}",

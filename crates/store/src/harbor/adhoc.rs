@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use domain::release::VerifyMode;
+
 use super::folder::read_task_folder;
 use crate::{
     layout::{is_task, release_files as names},
@@ -14,19 +16,21 @@ use crate::{
     skeletons::neutral_persona,
 };
 
-/// The reward that counts as completed.
+/// The reward that counts as completed, and where it is given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completion {
     /// Its key.
     pub key: String,
     /// The least value, from 0.
     pub at_least: f64,
+    /// Where tests run; none means as each task needs it.
+    pub verify: Option<VerifyMode>,
 }
 
 impl Default for Completion {
     /// Harbor's own: the reward is 1.
     fn default() -> Self {
-        Self { key: "reward".to_owned(), at_least: 1.0 }
+        Self { key: "reward".to_owned(), at_least: 1.0, verify: None }
     }
 }
 
@@ -83,7 +87,8 @@ pub fn open_tasks(path: &Path, completion: &Completion) -> Result<LoadedRelease,
             let file = names::task_file(&name, &found.file);
             problems.add(Problem { file, ..found.clone() });
         }
-        files.insert(names::pair_toml(&name), text(pair(&id, &name, completion)));
+        let verify = completion.verify.unwrap_or_else(|| needed(&name, &files));
+        files.insert(names::pair_toml(&name), text(pair(&id, &name, completion, verify)));
         let has_solution = files.keys().any(|path| {
             path.starts_with(&names::task_file(&name, "")) && path.ends_with("solution/solve.sh")
         });
@@ -120,11 +125,34 @@ fn head(id: &str) -> String {
     format!("id = {}\nversion = \"0\"\ncanary = {}\n", quoted(id), quoted(NO_CANARY))
 }
 
+/// A task that says when its environment is healthy, or names services, needs what runs in it while it is verified; one
+/// whose tests have an environment of their own only where commands are run in the agent's before. A task that cannot be
+/// read is refused elsewhere; steps are verified on copies, in which nothing runs.
+fn needed(task: &str, files: &BTreeMap<String, SourceFile>) -> VerifyMode {
+    let own = |path: &str| files.get(&names::task_file(task, path));
+    let toml = own("task.toml").and_then(|file| std::str::from_utf8(&file.bytes).ok());
+    let toml = toml.and_then(|text| text.parse::<toml::Table>().ok()).unwrap_or_default();
+    let at = |table: &str, key: &str| toml.get(table).and_then(|table| table.get(key));
+    let is_filled = |value: Option<&toml::Value>| {
+        value.and_then(toml::Value::as_array).is_some_and(|list| !list.is_empty())
+    };
+    let runs_something = at("environment", "healthcheck").is_some()
+        || own("environment/docker-compose.yaml").is_some();
+    let mode = at("verifier", "environment_mode").and_then(toml::Value::as_str);
+    let is_separate = mode == Some("separate") || at("verifier", "environment").is_some();
+    let is_in_agents = !is_separate || is_filled(at("verifier", "collect"));
+    match runs_something && is_in_agents && !is_filled(toml.get("steps")) {
+        true => VerifyMode::Live,
+        false => VerifyMode::Fresh,
+    }
+}
+
 /// A whole root is verified: nothing of a foreign task says which paths matter.
-fn pair(release: &str, task: &str, completion: &Completion) -> String {
+fn pair(release: &str, task: &str, completion: &Completion, verify: VerifyMode) -> String {
     format!(
         "id = {task}\nsuite = {release}\npersona = \"neutral\"\ntask = {task}\n\n\
-         [completion]\nkey = {key}\nat_least = {at_least:?}\npaths = [\"/\"]\n",
+         [completion]\nkey = {key}\nat_least = {at_least:?}\nverify = {verify}\npaths = [\"/\"]\n",
+        verify = quoted(verify.name()),
         task = quoted(task),
         release = quoted(release),
         key = quoted(&completion.key),

@@ -25,7 +25,7 @@ const NEEDS: [(&str, Need); 4] = [
 ];
 
 const VERIFY_MODES: [(&str, VerifyMode); 2] =
-    [("fresh", VerifyMode::Fresh), ("live", VerifyMode::Live)];
+    [(VerifyMode::Fresh.name(), VerifyMode::Fresh), (VerifyMode::Live.name(), VerifyMode::Live)];
 
 /// Reads the text of a pair file, with the place of each key by its path; `file` is how problems name it.
 pub(crate) fn read_pair(

@@ -162,6 +162,7 @@ mod tests {
             flags: flags.iter().map(|(flag, detail)| (*flag, (*detail).to_owned())).collect(),
             completion,
             steps: Vec::new(),
+            survivors: None,
             completed: None,
             personalized: None,
             within_budget: true,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::{
+    evidence::{KeptArtifact, KeptNode, KeptState},
     ids::{Attempt, PairId, Repeat, StepId},
     plan::SessionSpec,
     result::SessionResult,
@@ -11,9 +12,9 @@ use domain::{
 use serde_json::json;
 use store::{
     harbor::job::{
-        Agent, AgentContext, AgentInfo, Extra, FinalMetrics, LocalTask, ModelInfo, Step, StepFiles,
-        StepResult, Timing, Trajectory, Trial, TrialConfig, TrialResult, VERSION, VerifierResult,
-        trial_name, uuid,
+        Agent, AgentContext, AgentInfo, ArtifactEntry, Artifacts, Extra, FinalMetrics, LocalTask,
+        ModelInfo, Step, StepFiles, StepResult, Timing, Trajectory, Trial, TrialConfig,
+        TrialResult, VERSION, VerifierResult, trial_name, uuid,
     },
     utc,
 };
@@ -76,6 +77,7 @@ impl ExportedRun<'_> {
             trajectory: None,
             rewards: None,
             test_stdout: None,
+            artifacts: Artifacts::default(),
             steps: Vec::new(),
         }
     }
@@ -117,7 +119,30 @@ impl SessionExport<'_> {
             test_stdout: report
                 .filter(|_| result.steps.is_empty())
                 .and_then(|report| self.output(report)),
+            artifacts: report
+                .filter(|_| result.steps.is_empty())
+                .map(|report| self.artifacts(report))
+                .unwrap_or_default(),
         })
+    }
+
+    /// What was kept with a report. Links are left out: outside a sandbox they would lead into the host.
+    fn artifacts(&self, report: &CompletionReport) -> Artifacts {
+        let payloads = self.sources.payloads;
+        let collected = report.artifacts.as_ref().and_then(|hash| payloads.artifacts(hash));
+        let mut kept = Artifacts::default();
+        for artifact in collected.unwrap_or_default().artifacts {
+            for file in &artifact.files {
+                if let KeptNode::File(hash, _) = &file.node
+                    && let Some(bytes) = payloads.bytes(hash)
+                {
+                    let path = [artifact.destination.as_str(), file.path.as_str()].join("/");
+                    kept.files.insert(path.trim_matches('/').to_owned(), bytes);
+                }
+            }
+            kept.manifest.push(artifact_entry(artifact));
+        }
+        kept
     }
 
     fn output(&self, report: &CompletionReport) -> Option<Vec<u8>> {
@@ -150,6 +175,7 @@ impl SessionExport<'_> {
                 trajectory,
                 rewards: named.outcome.as_ref().and_then(rewards),
                 test_stdout: report.and_then(|report| self.output(report)),
+                artifacts: report.map(|report| self.artifacts(report)).unwrap_or_default(),
             }
         });
         told.collect()
@@ -475,5 +501,27 @@ fn model_info(model: &str) -> ModelInfo {
             ModelInfo { name: name.to_owned(), provider: Some(provider.to_owned()) }
         }
         None => ModelInfo { name: model.to_owned(), provider: None },
+    }
+}
+
+/// An entry of Harbor's list. Of what could not be taken its type is guessed from its name, as Harbor does.
+fn artifact_entry(artifact: KeptArtifact) -> ArtifactEntry {
+    let name = artifact.source.rsplit('/').next().unwrap_or_default();
+    let guessed = if name.trim_start_matches('.').contains('.') { "file" } else { "directory" };
+    let (kind, status) = match artifact.state {
+        KeptState::File => ("file", "ok"),
+        KeptState::Directory => ("directory", "ok"),
+        KeptState::Empty => ("directory", "empty"),
+        KeptState::Skipped => (guessed, "skipped"),
+        KeptState::Failed(_) => (guessed, "failed"),
+    };
+    let destination = format!("artifacts/{}", artifact.destination);
+    ArtifactEntry {
+        source: artifact.source,
+        destination: destination.trim_end_matches('/').to_owned(),
+        kind,
+        status,
+        service: artifact.service,
+        exclude: if kind == "directory" { artifact.exclude } else { Vec::new() },
     }
 }

@@ -31,6 +31,9 @@ wire! {
         /// Each step of a task that has several, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         steps: Vec<StepResult>,
+        /// Programs that ran beside the tests; absent if these ran where nothing of the agent could.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        survivors: Option<Vec<String>>,
         /// Whether the task counts as completed; none if ungraded.
         completed: Option<bool>,
         /// Whether every mandatory requirement passed; none if ungraded or the arm has no persona.

@@ -49,8 +49,37 @@ pub struct Trial {
     pub rewards: Option<Rewards>,
     /// What the verifier printed.
     pub test_stdout: Option<Vec<u8>>,
+    /// What was kept beside the result.
+    pub artifacts: Artifacts,
     /// Each step of a task that has several.
     pub steps: Vec<StepFiles>,
+}
+
+/// What was kept beside a result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Artifacts {
+    /// Every declared path and what became of it; nothing is written if there is none.
+    pub manifest: Vec<ArtifactEntry>,
+    /// Files by their path within the artifacts' folder.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+/// A declared path in the list of artifacts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArtifactEntry {
+    /// The path inside.
+    pub source: String,
+    /// Where it is kept, from `artifacts/` on.
+    pub destination: String,
+    /// `file` or `directory`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// `ok`, `empty`, `failed` or `skipped`.
+    pub status: &'static str,
+    /// The service that holds it.
+    pub service: String,
+    /// Globs of what was left out.
+    pub exclude: Vec<String>,
 }
 
 /// What is written of a step, beside what its trial's result says.
@@ -64,6 +93,8 @@ pub struct StepFiles {
     pub rewards: Option<Rewards>,
     /// What the verifier printed.
     pub test_stdout: Option<Vec<u8>>,
+    /// What was kept beside the result.
+    pub artifacts: Artifacts,
 }
 
 /// What an export did.
@@ -183,13 +214,36 @@ fn files(job: &Job) -> Result<BTreeMap<String, Vec<u8>>, ExportError> {
         }
         let told = (trial.trajectory.as_ref(), trial.rewards.as_ref(), trial.test_stdout.as_ref());
         told_files(&mut files, &place, told)?;
+        kept_files(&mut files, &place, &trial.artifacts)?;
         for step in trial.steps.iter().filter(|step| is_folder_name(&step.step)) {
             let place = |file: &str| place(&format!("{}/{}/{file}", layout::STEPS, step.step));
             let told = (step.trajectory.as_ref(), step.rewards.as_ref(), step.test_stdout.as_ref());
             told_files(&mut files, &place, told)?;
+            kept_files(&mut files, &place, &step.artifacts)?;
         }
     }
     Ok(files)
+}
+
+/// Files that were kept, and the list of them. A name that would lead out of the folder, or stands for the list, is none
+/// of a file that was kept.
+fn kept_files(
+    files: &mut BTreeMap<String, Vec<u8>>,
+    place: &dyn Fn(&str) -> String,
+    artifacts: &Artifacts,
+) -> Result<(), ExportError> {
+    if artifacts.manifest.is_empty() {
+        return Ok(());
+    }
+    let is_plain = |path: &str| path.split('/').all(is_folder_name);
+    for (path, bytes) in artifacts.files.iter().filter(|(path, _)| is_plain(path)) {
+        if path != layout::ARTIFACTS_LIST {
+            files.insert(place(&format!("{}/{path}", layout::ARTIFACTS)), bytes.clone());
+        }
+    }
+    let list = format!("{}/{}", layout::ARTIFACTS, layout::ARTIFACTS_LIST);
+    files.insert(place(&list), json(&list, &artifacts.manifest)?);
+    Ok(())
 }
 
 /// What a trial and a step alike leave.

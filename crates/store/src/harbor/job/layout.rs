@@ -16,6 +16,10 @@ pub(super) const TRAJECTORY: &str = "agent/trajectory.json";
 pub(super) const REWARD: &str = "verifier/reward.json";
 /// What the verifier printed, in a trial.
 pub(super) const TEST_STDOUT: &str = "verifier/test-stdout.txt";
+/// What was kept beside a result, in a trial or a step.
+pub(super) const ARTIFACTS: &str = "artifacts";
+/// The list of it, within that folder.
+pub(super) const ARTIFACTS_LIST: &str = "manifest.json";
 /// The folders of a trial's steps.
 pub(super) const STEPS: &str = "steps";
 /// For people who open the job's folder.

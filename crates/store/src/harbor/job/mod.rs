@@ -11,7 +11,9 @@ mod trajectory;
 pub use config::{
     AgentConfig, DatasetConfig, EnvironmentConfig, JobConfig, TaskConfig, TrialConfig,
 };
-pub use folder::{ExportError, Job, StepFiles, Trial, Written, write_job};
+pub use folder::{
+    ArtifactEntry, Artifacts, ExportError, Job, StepFiles, Trial, Written, write_job,
+};
 pub use id::uuid;
 pub use layout::trial_name;
 pub use result::{
