@@ -6,7 +6,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use bollard::{body_full, errors::Error, query_parameters::BuildImageOptions};
+use bollard::{
+    body_full,
+    errors::Error,
+    query_parameters::{BuildImageOptions, RemoveImageOptions},
+};
 use engine::ports::sandbox::{FileEntry, FileNode, SandboxFault};
 use futures_util::StreamExt;
 
@@ -51,9 +55,13 @@ pub(super) async fn build(
     let mut steps =
         Box::pin(engine.docker.build_image(options, None, Some(body_full(context.into()))));
     let mut said = Said::default();
+    let mut layers = Layers::default();
     let steps_taken = async {
         while let Some(step) = steps.next().await {
             let step = step?;
+            if let Some(text) = &step.stream {
+                layers.note(text);
+            }
             let told = [step.stream, step.error_detail.and_then(|detail| detail.message)];
             for text in told.into_iter().flatten() {
                 said.add(&text);
@@ -62,6 +70,9 @@ pub(super) async fn build(
         Ok::<(), Error>(())
     };
     let ended = tokio::time::timeout(building.timeout, steps_taken).await;
+    if !matches!(ended, Ok(Ok(()))) {
+        layers.remove(engine).await;
+    }
     let told = |why: String| said.last_lines(&why);
     match ended {
         Ok(Ok(())) => Ok(()),
@@ -79,6 +90,45 @@ pub(super) async fn build(
             let seconds = building.timeout.as_secs();
             let text = told(format!("the build did not end within {seconds} s"));
             Err(SandboxFault::Setup(format!("the image cannot be built:\n{text}")))
+        }
+    }
+}
+
+/// Layers that a build has made; of one that fails nothing else would ever take them away.
+#[derive(Debug, Default)]
+struct Layers {
+    made: Vec<String>,
+    is_own: bool,
+}
+
+impl Layers {
+    /// Hears what the builder says of its steps.
+    fn note(&mut self, text: &str) {
+        for line in text.lines() {
+            if let Some((_, instruction)) =
+                line.strip_prefix("Step ").and_then(|step| step.split_once(" : "))
+            {
+                // What a stage begins with was there before.
+                self.is_own = !instruction.to_uppercase().starts_with("FROM ");
+            }
+            match line.strip_prefix(" ---> ") {
+                Some("Using cache") => self.is_own = false,
+                Some(id) if self.is_own && id.chars().all(|c| c.is_ascii_hexdigit()) => {
+                    self.made.push(id.to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Removes them, the last first. One that another build stands on by now stays, and so does what the engine cannot
+    /// remove: the fault that is told is the build's own.
+    async fn remove(self, engine: &Engine) {
+        for id in self.made.iter().rev() {
+            let options = RemoveImageOptions { noprune: true, ..Default::default() };
+            if engine.docker.remove_image(id, Some(options), None).await.is_err() {
+                return;
+            }
         }
     }
 }
@@ -181,6 +231,28 @@ pub(super) fn first_image(dockerfile: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_own_layers_are_noted() {
+        let check = |said: &[&str], expect: &[&str]| {
+            let mut layers = Layers::default();
+            said.iter().for_each(|text| layers.note(text));
+            assert_eq!(layers.made, expect, "{said:?}");
+        };
+        let begin = ["Step 1/4 : FROM a:b\n", " ---> 0a\n", "Step 2/4 : RUN true\n"];
+        let with = |more: &[&'static str]| [&begin[..], more].concat();
+        check(&begin, &[]);
+        check(
+            &with(&[" ---> Running in 1b\n", "Removing intermediate container 1b\n ---> 2c\n"]),
+            &["2c"],
+        );
+        check(
+            &with(&[" ---> Using cache\n", " ---> 2c\n", "Step 3/4 : COPY a b\n", " ---> 3d\n"]),
+            &["3d"],
+        );
+        check(&with(&[" ---> 2c\n", "Step 3/4 : FROM c AS d\n", " ---> 4e\n"]), &["2c"]);
+        check(&with(&[" ---> Running in 1b\n", " ---> no id\n"]), &[]);
+    }
 
     #[test]
     fn the_first_image_is_found_through_stages() {

@@ -254,20 +254,45 @@ impl DockerSandboxes {
         })
     }
 
-    async fn make(&self, spec: &BaseSpec) -> Result<Arc<Base>, SandboxFault> {
+    async fn make(&self, spec: &BaseSpec) -> Result<Base, SandboxFault> {
         let maker = self.maker().await?;
         let root = match self.project(spec).await? {
             Some(project) => images::make_project(&maker.engine, spec, project).await?,
             None => images::make(&maker.engine, spec).await?,
         };
+        let reader = self.reader(&maker, &root).await?;
+        let versions = versions(&reader, &root, &spec.toolchains).await?;
+        Ok(Base::new(root, reader, versions))
+    }
+
+    /// The container in which a base is looked at.
+    async fn reader(&self, maker: &Maker, root: &Root) -> Result<Container, SandboxFault> {
         let mut still = root.clone();
         if still.plan.is_some() {
             // Its own command counts on services, which the base has none of.
             still.first = None;
         }
-        let reader = maker.start(&still, &no_limits(), Recording::Nothing, &self.labels).await?;
-        let versions = versions(&reader, &root, &spec.toolchains).await?;
-        Ok(Arc::new(Base::new(root, reader, versions)))
+        maker.start(&still, &no_limits(), Recording::Nothing, &self.labels).await
+    }
+
+    /// A base that was made, with its container anew if an engine that went away has taken it along.
+    async fn readable(&self, digest: &str) -> Result<Arc<Base>, SandboxFault> {
+        let _turn = self.shared.making.turn(digest).await;
+        let lost = || SandboxFault::Lost(format!("base {digest} was not made"));
+        let base = self.made(digest).ok_or_else(lost)?;
+        if !base.reader.link.is_lost() {
+            return Ok(base);
+        }
+        let maker = self.maker().await?;
+        let reader = self.reader(&maker, &base.root).await?;
+        Ok(self.keep(digest, Base::new(base.root.clone(), reader, base.versions.clone())))
+    }
+
+    fn keep(&self, digest: &str, base: Base) -> Arc<Base> {
+        let base = Arc::new(base);
+        let mut bases = self.shared.bases.lock().unwrap_or_else(PoisonError::into_inner);
+        bases.insert(digest.to_owned(), base.clone());
+        base
     }
 
     fn made(&self, digest: &str) -> Option<Arc<Base>> {
@@ -480,12 +505,7 @@ impl Sandboxes for DockerSandboxes {
         let _turn = self.shared.making.turn(&digest).await;
         let base = match self.made(&digest) {
             Some(base) => base,
-            None => {
-                let made = self.make(spec).await?;
-                let mut bases = self.shared.bases.lock().unwrap_or_else(PoisonError::into_inner);
-                bases.insert(digest, made.clone());
-                made
-            }
+            None => self.keep(&digest, self.make(spec).await?),
         };
         Ok(MadeBase {
             digest: spec.digest.clone(),
@@ -500,10 +520,7 @@ impl Sandboxes for DockerSandboxes {
         limits: &Limits,
         record: Recording,
     ) -> Result<Box<dyn Sandbox>, SandboxFault> {
-        let digest = base.digest.as_str();
-        let base = self
-            .made(digest)
-            .ok_or_else(|| SandboxFault::Lost(format!("base {digest} was not made")))?;
+        let base = self.readable(base.digest.as_str()).await?;
         let maker = self.maker().await?;
         let made = maker.start_with_services(&base.root, limits, record, &self.labels).await?;
         Ok(Box::new(DockerSandbox::new(maker, base, made, limits, self.labels.clone())))

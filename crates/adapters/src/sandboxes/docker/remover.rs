@@ -25,6 +25,10 @@ const AT_ONCE: usize = 4;
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// So often an engine is tried again that is away, and so long it is waited between.
+const AWAY_TRIES: u32 = 10;
+const AWAY_PAUSE: Duration = Duration::from_secs(1);
+
 /// What is to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Doomed {
@@ -60,13 +64,9 @@ impl Remover {
                     }
                     let (places, engine, told) = (places.clone(), engine.clone(), told.clone());
                     removals.spawn(async move {
-                        let removed = match (&engine, &doomed) {
-                            (Some(engine), Doomed::Container(id)) => {
-                                let _place = places.acquire_owned().await;
-                                remove(engine, id).await
-                            }
-                            (Some(engine), Doomed::Volume(name)) => free(engine, name).await,
-                            (None, _) => Err("the engine does not answer".to_owned()),
+                        let removed = match &engine {
+                            Some(engine) => patiently(engine, &doomed, &places).await,
+                            None => Err("the engine does not answer".to_owned()),
                         };
                         if let Err(why) = removed {
                             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,6 +103,26 @@ impl Drop for Remover {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// Removes something; an engine that is away may be back soon.
+async fn patiently(engine: &Engine, doomed: &Doomed, places: &Semaphore) -> Result<(), String> {
+    let mut tries = 0;
+    loop {
+        let removed = match doomed {
+            Doomed::Container(id) => {
+                // It is never closed.
+                let _place = places.acquire().await;
+                remove(engine, id).await
+            }
+            Doomed::Volume(name) => free(engine, name).await,
+        };
+        if removed.is_ok() || tries == AWAY_TRIES || engine.docker.ping().await.is_ok() {
+            return removed;
+        }
+        tries += 1;
+        tokio::time::sleep(AWAY_PAUSE).await;
     }
 }
 
