@@ -51,19 +51,22 @@ impl Base {
             };
         }
         let mut found = Found::default();
+        // Podman counts a path as gone that was made anew.
+        present.extend(gone.iter().cloned());
+        let mut anew = Vec::new();
         let present: Vec<String> = present.into_iter().collect();
         let now = container.link.look(&present).await?;
         let before = self.look(&present).await?;
         let mut changed_ms = BTreeMap::new();
         let mut buried = Vec::new();
-        // Podman counts a path as gone that was made anew.
-        let mut there = BTreeSet::new();
         for ((path, now), before) in present.into_iter().zip(now).zip(before) {
             // What the engine counts as changed may be as it was; what is gone since is told with the rest.
             match now {
                 Some(now) => {
                     changed_ms.insert(path.clone(), now.ctime_ms);
-                    there.insert(path.clone());
+                    if gone.remove(&path) && now.kind == FileKind::Directory {
+                        anew.push(path.clone());
+                    }
                     let was_directory =
                         before.as_ref().is_some_and(|before| before.kind == FileKind::Directory);
                     if was_directory && now.kind != FileKind::Directory {
@@ -78,6 +81,14 @@ impl Base {
         for path in buried {
             gone.extend(self.reader.link.walk(&path).await?.into_iter().map(|(path, _)| path));
         }
+        for path in anew {
+            let below = self.reader.link.walk(&path).await?.into_iter().map(|(path, _)| path);
+            let below: Vec<String> = below.collect();
+            let now = container.link.look(&below).await?;
+            gone.extend(
+                below.into_iter().zip(now).filter(|(_, now)| now.is_none()).map(|(p, _)| p),
+            );
+        }
         for volume in &self.root.volumes {
             self.compare_volume(volume, &container.link, &mut found, &mut gone).await?;
         }
@@ -88,7 +99,6 @@ impl Base {
             absent.extend(below.into_iter().map(|(path, _)| (path, at_ms)));
             absent.insert(path, at_ms);
         }
-        absent.retain(|path, _| !there.contains(path));
         for (path, at_ms) in absent {
             found.manifest.entries.entry(path).or_insert_with(|| gone_entry(at_ms));
         }
