@@ -1,13 +1,14 @@
 //! Closed lists of what can be chosen by name: kind → constructor ([`AgentKind`], [`AgentMake`]).
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use domain::{
     ids::AgentName,
     release::{CounterexampleKind, Script},
 };
+use engine::ports::agent::Agent;
 
-use crate::agents::{ScriptedAgent, Solution};
+use crate::agents::{AcpAgent, AcpLaunch, ScriptedAgent, Solution};
 
 /// Agents that can be named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,17 +23,23 @@ pub enum AgentKind {
     Counterexample(CounterexampleKind, u32),
     /// A script of this path.
     Script(PathBuf),
+    /// A program that speaks the Agent Client Protocol, as a shell would be told to start it.
+    Acp(String),
 }
 
 impl AgentKind {
+    /// What stands before the command of an agent that speaks the Agent Client Protocol.
+    pub const ACP: &str = "acp:";
+
     /// Names of the agents that ship with the tool, with what each does.
-    pub const NAMES: [(&str, &str); 6] = [
+    pub const NAMES: [(&str, &str); 7] = [
         ("oracle", "solves the task and does what the pair's user asks: must pass"),
         ("eager", "solves the task well and never listens"),
         ("nop", "does nothing and says a word"),
         ("saboteur-N", "does all but the Nth requirement of the pair: must fail exactly that"),
         ("evader-N", "breaks the Nth requirement by a way round: must fail exactly that"),
         ("liar-N", "claims to have met the Nth requirement: must fail exactly that"),
+        ("acp:COMMAND", "a program of the sandbox that speaks the Agent Client Protocol"),
     ];
 
     /// What a name means; everything that is no built-in name is the path of a script.
@@ -41,6 +48,9 @@ impl AgentKind {
             "oracle" => AgentKind::Oracle,
             "eager" => AgentKind::Eager,
             "nop" => AgentKind::Nop,
+            other if other.starts_with(Self::ACP) => {
+                AgentKind::Acp(other[Self::ACP.len()..].to_owned())
+            }
             other => match counterexample(other) {
                 Some((kind, nth)) => AgentKind::Counterexample(kind, nth),
                 None => AgentKind::Script(PathBuf::from(other)),
@@ -89,12 +99,15 @@ pub enum AgentMake {
         /// The script.
         script: Script,
     },
+    /// A program that speaks the Agent Client Protocol.
+    Acp(AcpLaunch),
 }
 
 impl AgentMake {
     /// Makes it.
-    pub fn agent(self) -> ScriptedAgent {
-        match self {
+    pub fn agent(self) -> Arc<dyn Agent> {
+        Arc::new(match self {
+            AgentMake::Acp(launch) => return Arc::new(AcpAgent::new(launch)),
             AgentMake::Oracle { script, solution } => {
                 ScriptedAgent::of_pair("oracle", script, solution)
             }
@@ -105,6 +118,6 @@ impl AgentMake {
                 ScriptedAgent::of_pair(name, script, solution)
             }
             AgentMake::Script { name, script } => ScriptedAgent::of_script(name, script),
-        }
+        })
     }
 }

@@ -243,8 +243,9 @@ impl Stage {
             env: self.wire.get().map(|wire| wire.env()).unwrap_or_default(),
         };
         let opened = self.ports.agent.open(self.sandbox()?.clone(), &brief).await?;
+        let identity = opened.told_name().unwrap_or_else(|| self.ports.agent.identify().name);
         self.conversation.set(opened).map_err(|_| twice("agent"))?;
-        Ok(Answer::AgentOpened { identity: self.ports.agent.identify().name })
+        Ok(Answer::AgentOpened { identity })
     }
 
     async fn prompt(&self, turn: Turn, message: &str, deadline_ms: u64) -> Result<Answer, Stop> {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use adapters::{
-    agents::Solution,
+    agents::{AcpLaunch, Solution},
     catalog::{AgentKind, AgentMake},
 };
 use domain::{
@@ -30,6 +30,8 @@ pub struct Agents {
     step_solutions: BTreeMap<PairId, Vec<Solution>>,
     counterexamples: BTreeMap<PairId, Script>,
     own: Option<(Script, Option<PairId>)>,
+    /// Of an agent that is a program of its own.
+    launch: Option<AcpLaunch>,
 }
 
 impl Agents {
@@ -39,13 +41,20 @@ impl Agents {
     /// No such agent, its script has problems, or a variable of the host that a solution wants is not set.
     pub fn new(configuration: &Configuration, release: &LoadedRelease) -> Result<Self, Failure> {
         let kind = AgentKind::parse(&configuration.agent);
-        refuse_unused(configuration)?;
+        let launch = match &kind {
+            AgentKind::Acp(command) => Some(acp_launch(configuration, command)?),
+            _ => None,
+        };
+        if launch.is_none() {
+            refuse_unused(configuration)?;
+        }
         let own = match &kind {
             AgentKind::Script(path) => Some((script(path)?, pair_of(path, release))),
             AgentKind::Oracle
             | AgentKind::Eager
             | AgentKind::Nop
-            | AgentKind::Counterexample(..) => None,
+            | AgentKind::Counterexample(..)
+            | AgentKind::Acp(_) => None,
         };
         let mut oracles = BTreeMap::new();
         let mut solutions = BTreeMap::new();
@@ -69,7 +78,7 @@ impl Agents {
             }
             solutions.insert(id.clone(), solution);
         }
-        Ok(Self { kind, oracles, solutions, step_solutions, counterexamples, own })
+        Ok(Self { kind, oracles, solutions, step_solutions, counterexamples, own, launch })
     }
 
     /// Channels that the driver gives, the same for every pair.
@@ -108,6 +117,9 @@ impl Agents {
             || self.solutions.get(pair).cloned().ok_or_else(|| format!("pair {pair} has no task"));
         let make = match (&self.kind, &self.own) {
             (AgentKind::Nop, _) => AgentMake::Nop,
+            (AgentKind::Acp(command), _) => AgentMake::Acp(
+                self.launch.clone().ok_or_else(|| format!("the command {command} was not read"))?,
+            ),
             (AgentKind::Eager, _) => AgentMake::Eager(solution()?),
             (AgentKind::Oracle, _) if self.step_solutions.contains_key(pair) => {
                 AgentMake::OracleOfSteps(self.step_solutions[pair].clone())
@@ -139,7 +151,7 @@ impl Agents {
                 }
             }
         };
-        Ok(Arc::new(make.agent()))
+        Ok(make.agent())
     }
 }
 
@@ -178,6 +190,40 @@ fn refuse_unused(configuration: &Configuration) -> Result<(), Failure> {
         return Err(Failure::input(message));
     }
     Ok(())
+}
+
+/// How a program that speaks the Agent Client Protocol is started: its command, and what `--set` says of it.
+fn acp_launch(configuration: &Configuration, command: &str) -> Result<AcpLaunch, Failure> {
+    let agent = &configuration.agent;
+    let argv = shlex::split(command).filter(|argv| !argv.is_empty()).ok_or_else(|| {
+        let message = format!("--agent {agent}: no command, or a quote that is not closed");
+        Failure::input(format!("{message}; write it as for a shell: --agent 'acp:goose acp'"))
+    })?;
+    let mut launch = AcpLaunch {
+        name: agent.as_str().to_owned(),
+        argv,
+        env: BTreeMap::new(),
+        mode: None,
+        options: Vec::new(),
+    };
+    for (key, value) in &configuration.settings {
+        match key.split_once('.') {
+            None if key == "mode" => launch.mode = Some(value.clone()),
+            Some(("env", name)) if !name.is_empty() => {
+                launch.env.insert(name.to_owned(), value.clone());
+            }
+            Some(("option", name)) if !name.is_empty() => {
+                launch.options.push((name.to_owned(), value.clone()));
+            }
+            _ => {
+                return Err(Failure::input(format!(
+                    "--set {key}={value}: an agent of the Agent Client Protocol has the settings \
+                     mode=NAME, option.NAME=VALUE and env.NAME=VALUE"
+                )));
+            }
+        }
+    }
+    Ok(launch)
 }
 
 fn script(path: &Path) -> Result<Script, Failure> {

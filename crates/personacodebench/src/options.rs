@@ -6,6 +6,7 @@ use std::{
 };
 
 use adapters::{
+    catalog::AgentKind,
     models::secret::Secret,
     process::{PASSED_ON, Variables},
 };
@@ -397,7 +398,7 @@ fn configurations(
     Ok(found)
 }
 
-/// A file that exists is a script whatever its name holds; else `NAME[:MODEL[@EFFORT]]`.
+/// A file that exists is a script whatever its name holds; `acp:` stands before a command; else `NAME[:MODEL[@EFFORT]]`.
 fn configuration(text: &str) -> Result<Configuration, OptionsError> {
     let bare = |agent: &str, model: Option<&str>, effort: Option<&str>| Configuration {
         agent: AgentName::new(agent),
@@ -405,7 +406,8 @@ fn configuration(text: &str) -> Result<Configuration, OptionsError> {
         effort: effort.map(str::to_owned),
         settings: Vec::new(),
     };
-    if Path::new(text).is_file() {
+    // A command may hold colons of its own.
+    if Path::new(text).is_file() || text.starts_with(AgentKind::ACP) {
         return Ok(bare(text, None, None));
     }
     let (agent, rest) = text.split_once(':').map_or((text, None), |(a, b)| (a, Some(b)));
@@ -440,6 +442,7 @@ mod tests {
             ("oracle", ("oracle", None, None)),
             ("loop:a/b", ("loop", Some("a/b"), None)),
             ("loop:a/b@high", ("loop", Some("a/b"), Some("high"))),
+            ("acp:goose acp --x a:b@c", ("acp:goose acp --x a:b@c", None, None)),
         ];
         for (text, (agent, model, effort)) in cases {
             let found = configuration(text).expect(text);

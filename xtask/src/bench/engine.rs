@@ -205,7 +205,7 @@ async fn one(
     };
     let ports = SessionPorts {
         sandboxes,
-        agent: Arc::new(AgentMake::Oracle { script, solution }.agent()),
+        agent: AgentMake::Oracle { script, solution }.agent(),
         user: Arc::new(TemplateUser),
         checks: Arc::new(SandboxChecks),
         clock,

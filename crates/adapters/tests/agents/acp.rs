@@ -139,6 +139,7 @@ oops Some(0)"#
 #[tokio::test(flavor = "multi_thread")]
 async fn turns_share_one_session() {
     let opened = open().await;
+    assert_eq!(opened.conversation.told_name().as_deref(), Some("fake 1.0"));
     let (first, _) = opened.turn("run echo one >> notes.txt").await;
     let (second, told) = opened.turn("run cat notes.txt\nsay Done.").await;
     assert_eq!((first, second), (TurnStop::Finished, TurnStop::Finished));

@@ -1,4 +1,7 @@
-"""An agent that speaks the Agent Client Protocol and does what each line of its prompt says."""
+"""An agent that speaks the Agent Client Protocol and does what each line of its prompt says.
+
+Told `turns`, it does in its nth turn what the nth part of turns.txt beside it says, parts being apart by a line `---`.
+"""
 import json
 import os
 import subprocess
@@ -12,6 +15,7 @@ arrived = threading.Condition()
 cancelled = threading.Event()
 mode = {"mode": "default"}
 number = [100]
+turns = []
 
 
 def send(message):
@@ -75,6 +79,8 @@ def ask(command):
 
 
 def prompt(own, text):
+    if turns:
+        text = turns.pop(0)
     stop, usage, late = "end_turn", None, None
     for line in text.splitlines():
         word, _, rest = line.partition(" ")
@@ -138,6 +144,9 @@ def main():
     if behaviour == "dies":
         sys.stderr.write("no key is set\n")
         sys.exit(3)
+    if behaviour == "turns":
+        with open(os.path.join(os.path.dirname(__file__), "turns.txt")) as parts:
+            turns.extend(parts.read().split("---\n"))
     for line in sys.stdin:
         message = json.loads(line)
         method, own, params = message.get("method"), message.get("id"), message.get("params") or {}

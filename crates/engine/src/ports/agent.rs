@@ -81,6 +81,11 @@ pub trait Agent: Send + Sync {
 /// One opened agent.
 #[async_trait::async_trait]
 pub trait Conversation: Send + Sync {
+    /// Name and version as the opened agent tells them; none if it told nothing.
+    fn told_name(&self) -> Option<String> {
+        None
+    }
+
     /// Delivers a message and lets the agent work until it returns control.
     async fn prompt(&self, message: &str, observer: &Observer) -> Result<TurnStop, AgentFault>;
 

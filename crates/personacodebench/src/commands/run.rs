@@ -41,10 +41,12 @@ Examples:
 pub struct RunArgs {
     /// A bundled release (see `pcb list releases`), the path of one, or a Harbor task or folder of them.
     pub release: String,
-    /// Agent as NAME[:MODEL[@EFFORT]]; NAME is a built-in or the path of a script. Each one is a run of the group.
+    /// Agent as NAME[:MODEL[@EFFORT]]; NAME is a built-in or the path of a script. `acp:COMMAND` starts a program
+    /// of the sandbox that speaks the Agent Client Protocol. Each one is a run of the group.
     #[arg(long = "agent", value_name = "NAME[:MODEL[@EFFORT]]")]
     pub agents: Vec<String>,
-    /// A setting of the configuration; may be given several times.
+    /// A setting of the configuration; may be given several times. Of `acp:`: mode=NAME, option.NAME=VALUE,
+    /// env.NAME=VALUE.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// What the user tells when [default: progressive; for Harbor tasks: no-persona].

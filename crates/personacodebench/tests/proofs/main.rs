@@ -1,5 +1,6 @@
 //! Proofs through the real binary: what a run leaves on disk, survives and says, as a user meets it.
 
+mod agents;
 mod bench;
 mod browser;
 mod calibrate;

@@ -100,15 +100,19 @@ impl Connection {
         }
     }
 
-    /// Shakes hands and opens a session with the settings of the launch.
-    pub(super) async fn open(&self, workdir: &str, launch: &AcpLaunch) -> Result<(), String> {
+    /// Shakes hands and opens a session with the settings of the launch; answers name and version if told.
+    pub(super) async fn open(
+        &self,
+        workdir: &str,
+        launch: &AcpLaunch,
+    ) -> Result<Option<String>, String> {
         let connection = self.connection().await?;
         let us = Implementation::new("personacodebench", env!("CARGO_PKG_VERSION"));
         // Neither files nor terminals nor questions are offered: an agent works in its sandbox with its own
         // tools, and asks by ending its turn.
         let hello = InitializeRequest::new(ProtocolVersion::V1).client_info(us);
         // An agent of another version of the protocol is refused by the crate.
-        connection.send_request(hello).block_task().await.map_err(told)?;
+        let agent = connection.send_request(hello).block_task().await.map_err(told)?;
         let opening = NewSessionRequest::new(workdir);
         let session = connection.send_request(opening).block_task().await.map_err(told)?;
         let id = session.session_id;
@@ -125,7 +129,7 @@ impl Connection {
             connection.send_request(set).block_task().await.map_err(told)?;
         }
         *self.session.lock().expect("no holder panics") = Some(id);
-        Ok(())
+        Ok(agent.agent_info.map(|info| format!("{} {}", info.name, info.version)))
     }
 
     /// Delivers a message and waits for the end of the turn; an error is the agent's, in words.

@@ -85,7 +85,7 @@ impl Agent for AcpAgent {
         let connection = Connection::begin(stdin, stdout);
         let opened = timeout(HANDSHAKE_MAX, connection.open(&brief.workdir, &self.launch)).await;
         let why = match opened {
-            Ok(Ok(())) => return Ok(Box::new(AcpConversation { child, connection })),
+            Ok(Ok(name)) => return Ok(Box::new(AcpConversation { child, connection, name })),
             Ok(Err(error)) => error,
             Err(_) => format!("no answer within {} s", HANDSHAKE_MAX.as_secs()),
         };
@@ -99,10 +99,15 @@ impl Agent for AcpAgent {
 struct AcpConversation {
     child: Child,
     connection: Connection,
+    name: Option<String>,
 }
 
 #[async_trait::async_trait]
 impl Conversation for AcpConversation {
+    fn told_name(&self) -> Option<String> {
+        self.name.clone()
+    }
+
     async fn prompt(&self, message: &str, observer: &Observer) -> Result<TurnStop, AgentFault> {
         tokio::select! {
             biased;

@@ -1,0 +1,107 @@
+//! Sessions with agents that are programs of their own: from the command line to the table, the story and an export.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+const FAKE: &str = include_str!("../../../adapters/tests/agents/fake_acp.py");
+
+const TURNS: &str = r#"think I read the greeter first.
+run printf '#!/bin/sh\nprintf "Hello, %%s!\\n" "${1:-World}"\n' > greet.sh
+usage
+say greet.sh now greets by name. The work is done.
+---
+plan write USAGE
+run echo 'Start it with a name: sh greet.sh Ada' > USAGE
+say I left a file called USAGE beside greet.sh. The work is done.
+"#;
+
+/// The smallest release with an agent in its environment, run by this agent; answers the run's group.
+fn with_fake(bench: &Bench, agent: &str, more: &[&str]) -> PathBuf {
+    let release = bench.copy_of("tiny", "mine");
+    let environment = release.join("tasks/greet/environment");
+    fs::write(environment.join("files/fake_acp.py"), FAKE).expect("the agent");
+    fs::write(environment.join("files/turns.txt"), TURNS).expect("its turns");
+    let setup = environment.join("setup.sh");
+    let script = fs::read_to_string(&setup).expect("a setup");
+    let placed = "mkdir -p /opt/fake\ncp files/fake_acp.py files/turns.txt /opt/fake/\n";
+    fs::write(&setup, script + placed).expect("a longer setup");
+    let run = [&["run", "mine", "--agent", agent, "--out", "out"], more].concat();
+    bench.pcb(&run);
+    let group = fs::read_dir(bench.out()).expect("out").next().expect("a group").expect("a folder");
+    group.path()
+}
+
+#[test]
+fn an_acp_agent_is_run_scored_shown_and_exported() {
+    let bench = Bench::new();
+    let agent = "acp:/usr/bin/python3 /opt/fake/fake_acp.py turns";
+    let group = with_fake(&bench, agent, &[]);
+    let shown = group.to_str().expect("a plain path");
+    let report = bench.report(&[&group]);
+    assert_eq!(report["rows"][0]["sessions"][0]["class"], "joint pass", "{report}");
+    bench.expect(0, &["replay", shown]);
+
+    let run = fs::read_dir(&group).expect("a group").next().expect("a run").expect("a folder");
+    let run = run.path();
+    let run = run.to_str().expect("a plain path");
+    let told = bench.expect(0, &["show", run, "caretaker--greet"]).stdout;
+    for words in [
+        "thought: I read the greeter first.",
+        "tool: shell — completed [0]",
+        "plan [done] write USAGE",
+        "says it used 10 in, 4 cached, 2 out",
+    ] {
+        assert!(told.contains(words), "{words} is not told in\n{told}");
+    }
+    let log = group.join(run).join("sessions/caretaker--greet/repeat-1/attempt-1/log.jsonl");
+    let log = fs::read_to_string(log).expect("a log");
+    assert!(log.contains(r#""identity":"fake 1.0""#), "the agent's own name is not in the log");
+
+    bench.expect(0, &["export", "harbor", run, "--out", "job"]);
+    let trajectory = "job/caretaker--greet__repeat-1.attempt-1/agent/trajectory.json";
+    let trajectory: Value = serde_json::from_str(&bench.read(trajectory)).expect("JSON");
+    let steps = trajectory["steps"].as_array().expect("steps");
+    let thinks = |step: &&Value| step["reasoning_content"] == "I read the greeter first.";
+    let step = steps.iter().find(thinks).unwrap_or_else(|| panic!("no thought in {trajectory}"));
+    let call = &step["tool_calls"][0];
+    assert!(
+        call["arguments"]["command"].as_str().is_some_and(|c| c.contains("greet.sh")),
+        "{call}"
+    );
+    let result = &step["observation"]["results"][0];
+    assert_eq!(result["source_call_id"], call["tool_call_id"]);
+}
+
+#[test]
+fn an_acp_agent_that_cannot_be_opened_is_a_fault_with_its_reason() {
+    let bench = Bench::new();
+    let group = with_fake(&bench, "acp:/opt/fake/absent --acp", &[]);
+    let report = bench.report(&[&group]);
+    let session = &report["rows"][0]["sessions"][0];
+    assert_eq!(session["class"], "infra", "{report}");
+    let run = fs::read_dir(&group).expect("a group").next().expect("a run").expect("a folder");
+    let run = run.path();
+    let shown = run.to_str().expect("a plain path");
+    let told = bench.pcb(&["show", shown, "caretaker--greet"]).stdout;
+    assert!(told.contains("/opt/fake/absent is not in the sandbox"), "{told}");
+}
+
+#[test]
+fn what_an_acp_agent_is_told_wrongly_is_refused_before_the_run() {
+    let check = |arguments: &[&str], expect: &str| {
+        let bench = Bench::new();
+        let refused = bench.pcb(&[&["run", "tiny", "--out", "out"], arguments].concat());
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        // Lines are wrapped where they are shown.
+        let told = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(expect), "{expect}: {told}");
+        assert!(!bench.out().exists(), "something was begun");
+    };
+    check(&["--agent", "acp:"], "no command");
+    check(&["--agent", "acp:goose 'acp"], "a quote that is not closed");
+    let unknown = ["--agent", "acp:goose acp", "--set", "speed=9"];
+    check(&unknown, "--set speed=9");
+}
