@@ -96,6 +96,11 @@ fn in_pieces() {
     check("\"AKIA7Q\" == \"+zeb/LEAKED\"", None);
     check("AKIA7Q + +zeb/LEAKED", None);
     check("x = \"a\" + \"b\"", None);
+    // What writers of releases are told is not found.
+    check("\"AKIA7Q\" /* the rest */ \"+zeb/LEAKED\"", None);
+    check("\"AKIA7Q\\\n+zeb/LEAKED\"", None);
+    check("AKIA7Q\\053zeb/LEAKED", None);
+    check("NXVN7D+mro/YRNXRQ", None);
 }
 
 fn secret(on: &[SecretPlace]) -> SecretCheck {
