@@ -189,4 +189,6 @@ async fn authors_and_merges() {
     ] {
         staged.check(kind, expect).await;
     }
+    let linear = stage.after(&["git commit -q --allow-empty -m 'Add x'"]).await;
+    linear.check(git(|keys| keys.merges = Some(false)), Truth::True).await;
 }

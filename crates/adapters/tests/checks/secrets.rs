@@ -94,6 +94,8 @@ async fn histories() {
         // Nothing follows it.
         ("printf 'x %s' AKIA7Qzeb1LEAKED > k; git add k", True),
         (": > k; printf x > l; git add k l", False),
+        // The size that git tells before it is no part of it: here a 4, of which the value in hex lacks its first.
+        ("printf 14b494137517a6562314c45414b4544zzz > k; git add k", False),
     ] {
         let staged = stage.after(&[turn]).await;
         let (found, witness) =
