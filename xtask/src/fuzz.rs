@@ -188,6 +188,12 @@ fn make_seeds(root: &Path, run: &Path, seeds: &Path) -> io::Result<()> {
             }
         }
     }
+    let corpus = root.join("crates/store/tests/harbor");
+    for file in files_below(&corpus)?.iter().filter(|file| file.ends_with("task.toml")) {
+        let dockerfile = file.with_file_name("environment").join("Dockerfile");
+        let dockerfile = fs::read(dockerfile).unwrap_or_default();
+        add.one("adhoc_task", &[&fs::read(file)?[..], &[0], &dockerfile].concat())?;
+    }
     let layout = RunLayout::new(run);
     for (number, file) in
         [layout.run_file(), layout.plan(), layout.release_lock()].iter().enumerate()

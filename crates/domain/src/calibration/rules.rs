@@ -199,6 +199,12 @@ impl Judge<'_> {
         found: String,
         remedy: &str,
     ) {
+        let failed = &self.shown.failed_commands;
+        let is_script = matches!(self.shown.agent, CalibrationAgent::Counterexample(..));
+        let found = match is_script && !failed.is_empty() {
+            true => format!("{found}; of its commands {}", failed.join(", ")),
+            false => found,
+        };
         self.breaches.push(Breach {
             subject: Subject::Pair(self.pair.id.clone()),
             arm: Some(self.shown.arm),

@@ -25,6 +25,8 @@ pub struct Shown {
     pub result: SessionResult,
     /// Every part of every acceptance at the seal; empty if nothing was sealed.
     pub parts: Vec<Part>,
+    /// Its commands that failed, each with how: a script that breaks off shows nothing of what it is there for.
+    pub failed_commands: Vec<String>,
 }
 
 /// One operator over checks within the `holds` of a requirement, at the seal.
@@ -41,8 +43,14 @@ pub struct Part {
 }
 
 impl Shown {
-    /// What a session that was replayed to its end showed; `result` is its fold.
-    pub fn new(agent: CalibrationAgent, session: &Session, result: SessionResult) -> Self {
+    /// What a session that was replayed to its end showed; `result` is its fold, `failed_commands` are those of its
+    /// script.
+    pub fn new(
+        agent: CalibrationAgent,
+        session: &Session,
+        result: SessionResult,
+        failed_commands: Vec<String>,
+    ) -> Self {
         let scenario = session.scenario();
         let mut parts = Vec::new();
         for (at, requirement) in scenario.requirements.iter().enumerate() {
@@ -63,7 +71,8 @@ impl Shown {
                 });
             }
         }
-        Self { arm: scenario.arm, agent, limits: scenario.spec.limits, result, parts }
+        let limits = scenario.spec.limits;
+        Self { arm: scenario.arm, agent, limits, result, parts, failed_commands }
     }
 }
 

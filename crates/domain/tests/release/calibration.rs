@@ -138,7 +138,8 @@ fn session(
     });
     let parts = parts.collect();
     let limits = limits(pair, &task(), &request().side);
-    Shown { arm, agent: agent.clone(), limits, result: facts.derive(), parts }
+    let failed_commands = Vec::new();
+    Shown { arm, agent: agent.clone(), limits, result: facts.derive(), parts, failed_commands }
 }
 
 fn reward(value: f64) -> Option<CompletionOutcome> {
@@ -443,4 +444,23 @@ fn a_base_holds_no_answer_and_what_checks_name() {
         |seen| seen.repositories[0].unreadable = Some("there is no git".into()),
         &["task greet: a repository that git can read | /app/.git: there is no git"],
     );
+}
+
+#[test]
+fn a_counterexample_whose_commands_fail_says_which() {
+    let check = |agent: &CalibrationAgent, expect: bool| {
+        let mut bench = Bench::clean();
+        bench.respoil(Arm::Progressive, agent, |facts| facts.ending = Ending::Silent);
+        for one in &mut bench.shown {
+            one.failed_commands = vec!["`make` exited with 127".into()];
+        }
+        let breaches = bench.breaches();
+        assert!(!breaches.is_empty(), "{}", agent.name());
+        let is_said =
+            |breach: &String| breach.ends_with("; of its commands `make` exited with 127");
+        assert_eq!(breaches.iter().any(is_said), expect, "{breaches:?}");
+    };
+    let kind = CounterexampleKind::Saboteur;
+    check(&CalibrationAgent::Counterexample(RequirementId::new("note"), kind), true);
+    check(&CalibrationAgent::Oracle, false);
 }

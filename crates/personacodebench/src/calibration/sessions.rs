@@ -1,6 +1,15 @@
 //! What the sessions of a calibration showed, read back from their logs ([`shown`]).
 
-use domain::{calibration::Shown, plan::scored, release::Pair, result::SessionResult, session};
+use std::collections::BTreeMap;
+
+use domain::{
+    calibration::Shown,
+    evidence::Channel,
+    plan::scored,
+    release::Pair,
+    result::SessionResult,
+    session::{self, Entry, Event, Observation},
+};
 use store::reader::RunReader;
 
 use super::runs::agent_of;
@@ -33,8 +42,30 @@ pub fn shown(runs: &[RunReader], pairs: &[&Pair]) -> Result<Vec<Shown>, Failure>
             let replayed = session::replay(attempt.scenario.clone(), &attempt.entries);
             let session =
                 replayed.unwrap_or_else(|_| session::Session::new(attempt.scenario.clone()));
-            all.push(Shown::new(agent, &session, result.clone()));
+            let failed = failed_commands(run, &attempt.entries);
+            all.push(Shown::new(agent, &session, result.clone(), failed));
         }
     }
     Ok(all)
+}
+
+/// Command lines that a script had run and that failed, each with how. A payload that is gone says nothing.
+fn failed_commands(run: &RunReader, entries: &[Entry]) -> Vec<String> {
+    let mut failed = BTreeMap::new();
+    for entry in entries {
+        let Event::Observed(Observation::Cut { channel: Channel::Processes, blob, .. }) =
+            &entry.event
+        else {
+            continue;
+        };
+        for program in run.payloads().processes(blob).unwrap_or_default() {
+            let [shell, flag, command] = program.argv.as_slice() else { continue };
+            let is_script = (shell.as_str(), flag.as_str()) == ("sh", "-c");
+            if let Some(code) = program.exit_code.filter(|code| *code != 0 && is_script) {
+                let line = command.lines().next().unwrap_or_default();
+                failed.insert(program.started_ms, format!("`{line}` exited with {code}"));
+            }
+        }
+    }
+    failed.into_values().collect()
 }
