@@ -36,8 +36,13 @@ async fn suite(agent: &dyn Agent, hangs: bool, clock: Arc<dyn Clock>) {
     assert!(identity.channels.contains(&Channel::Transcript), "what it says must be seen");
 
     let sandbox = sandbox(clock.clone()).await;
-    let brief =
-        Brief { workdir: "/app".to_owned(), user: None, skills_dir: None, env: BTreeMap::new() };
+    let brief = Brief {
+        workdir: "/app".to_owned(),
+        user: None,
+        skills_dir: None,
+        env: BTreeMap::new(),
+        model: None,
+    };
     let conversation = agent.open(sandbox.clone(), &brief).await.expect("it opens");
 
     let stray = conversation.answer_permission(RequestId(7), true).await;
@@ -188,6 +193,7 @@ async fn the_solution_runs_where_the_script_says() {
                 user: None,
                 skills_dir: None,
                 env: BTreeMap::new(),
+                model: None,
             };
             let conversation = agent.open(sandbox.clone(), &brief).await.expect("it opens");
             for turn in 1..=2 {

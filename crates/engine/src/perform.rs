@@ -1,6 +1,7 @@
 //! Carries out one command and brings back its answer; what is seen meanwhile goes to the driver ([`Stage`]).
 
 mod healthcheck;
+mod model_calls;
 mod reach;
 mod steps;
 mod verification;
@@ -28,8 +29,9 @@ use tokio::sync::{Mutex, Notify, mpsc::UnboundedSender};
 use crate::{
     evidence::{CapturedTurn, Gathered},
     ports::{
-        agent::{Brief, Conversation, Observer},
+        agent::{AgentFault, Brief, Conversation, Observer},
         clock::within,
+        gateway::{Gateway, ModelAccess},
         record::{Blob, RecordError},
         sandbox::{LimitKind, Recording, Sandbox},
         user::WordRequest,
@@ -75,6 +77,7 @@ pub struct Stage {
     sender: UnboundedSender<Observation>,
     sandbox: OnceLock<Arc<dyn Sandbox>>,
     wire: OnceLock<Box<dyn Wire>>,
+    gateway: OnceLock<(Arc<dyn Gateway>, ModelAccess)>,
     conversation: OnceLock<Box<dyn Conversation>>,
     gathered: Mutex<Gathered>,
     /// Observations that the evidence has not taken in yet.
@@ -101,6 +104,7 @@ impl Stage {
             sender,
             sandbox: OnceLock::new(),
             wire: OnceLock::new(),
+            gateway: OnceLock::new(),
             conversation: OnceLock::new(),
             gathered: Mutex::new(gathered),
             unread: StdMutex::new(Vec::new()),
@@ -177,6 +181,7 @@ impl Stage {
                 Ok(Answer::PermissionAnswered)
             }
             Command::BlockWire => {
+                self.block_calls();
                 if let Some(wire) = self.wire.get() {
                     wire.block();
                 }
@@ -241,6 +246,7 @@ impl Stage {
             user: self.setup.agent_user.clone(),
             skills_dir: self.setup.skills_dir.clone(),
             env: self.wire.get().map(|wire| wire.env()).unwrap_or_default(),
+            model: self.gateway.get().map(|(_, access)| access.clone()),
         };
         let opened = self.ports.agent.open(self.sandbox()?.clone(), &brief).await?;
         let identity = opened.told_name().unwrap_or_else(|| self.ports.agent.identify().name);
@@ -257,6 +263,7 @@ impl Stage {
         self.thaw().await?;
         self.gathered.lock().await.prompted(turn, message);
         let observer = Observer::new(turn, sandbox.clone(), self.sender.clone());
+        let paused_ms = self.begin_calls(turn);
         let began_ms = clock.now_ms();
         let mut work = conversation.prompt(message, &observer);
         let stopped = tokio::select! {
@@ -270,10 +277,20 @@ impl Stage {
                     other => other,
                 }))
             }
-            () = clock.sleep(Duration::from_millis(deadline_ms)) => None,
+            why = self.provider_given_up() => {
+                let stopping = async { tokio::join!(conversation.interrupt(), &mut work).0 };
+                // Whatever the agent says to that, it is not why.
+                let _ = within(clock, GRACE, stopping).await;
+                return Err(AgentFault::Provider(why).into());
+            }
+            () = self.agent_time(deadline_ms, began_ms, paused_ms) => None,
         };
         let (stop, agent_ms) = match stopped {
-            Some(stopped) => (stopped?, clock.now_ms().saturating_sub(began_ms).min(deadline_ms)),
+            Some(stopped) => {
+                let passed_ms = clock.now_ms().saturating_sub(began_ms);
+                let worked_ms = passed_ms.saturating_sub(self.paused_since_ms(paused_ms));
+                (stopped?, worked_ms.min(deadline_ms))
+            }
             None => {
                 let stopping = async { tokio::join!(conversation.interrupt(), &mut work).0 };
                 if let Some(stopped) = within(clock, GRACE, stopping).await {

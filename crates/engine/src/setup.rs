@@ -13,6 +13,7 @@ use crate::{
         agent::Agent,
         check::Checks,
         clock::Clock,
+        gateway::Gateways,
         record::Record,
         sandbox::{Base, FileEntry, Limits, SandboxFault, Sandboxes},
         user::User,
@@ -81,6 +82,8 @@ pub struct SessionPorts {
     pub checks: Arc<dyn Checks>,
     /// Who makes the wire of a closed sandbox.
     pub wires: Arc<dyn Wires>,
+    /// Who makes the gateway to the agent's model; none if no agent of the run has one.
+    pub gateways: Option<Arc<dyn Gateways>>,
     /// Its time.
     pub clock: Arc<dyn Clock>,
     /// Its journal and blobs.

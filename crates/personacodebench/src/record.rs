@@ -62,6 +62,7 @@ impl Record for Recorder {
             Blob::Diffs(diffs) => Payload::Diffs(diffs),
             Blob::Processes(processes) => Payload::Processes(processes),
             Blob::Network(attempts) => Payload::Network(attempts),
+            Blob::Calls(calls) => Payload::Calls(calls),
             Blob::Messages(messages) => Payload::Messages(messages),
             Blob::UserWords(words) => Payload::UserWords(words),
             Blob::Artifacts(collected) => Payload::Artifacts(collected),

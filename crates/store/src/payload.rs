@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use domain::{
     evidence::{
-        AgentMessage, Change, Collected, FileDiff, Manifest, NetAttempt, ProcessEvent, UserWords,
+        AgentMessage, Change, Collected, FileDiff, Manifest, ModelCall, NetAttempt, ProcessEvent,
+        UserWords,
     },
     ids::{Hash, Turn},
 };
@@ -32,6 +33,8 @@ pub enum Payload<'a> {
     Processes(&'a [ProcessEvent]),
     /// Network attempts of a turn.
     Network(&'a [NetAttempt]),
+    /// Calls of the agent's model since the capture before.
+    Calls(&'a [ModelCall]),
     /// What the agent said in a turn.
     Messages(&'a [AgentMessage]),
     /// What the user said.
@@ -75,6 +78,7 @@ impl Payload<'_> {
             Payload::Changes(list) => lines::<_, v1::Change>(list)?,
             Payload::Processes(list) => lines::<_, v1::ProcessEvent>(list)?,
             Payload::Network(list) => lines::<_, v1::NetAttempt>(list)?,
+            Payload::Calls(list) => lines::<_, v1::ModelCall>(list)?,
             Payload::Messages(list) => lines::<_, v1::AgentMessage>(list)?,
             Payload::UserWords(list) => lines::<_, v1::UserWords>(list)?,
             Payload::Bytes(bytes) => bytes.to_vec(),
@@ -143,6 +147,11 @@ impl Payloads {
     /// Network attempts.
     pub fn network(&self, hash: &Hash) -> Result<Vec<NetAttempt>, PayloadError> {
         self.list::<_, v1::NetAttempt>(hash)
+    }
+
+    /// Calls of a model.
+    pub fn calls(&self, hash: &Hash) -> Result<Vec<ModelCall>, PayloadError> {
+        self.list::<_, v1::ModelCall>(hash)
     }
 
     /// What the agent said.

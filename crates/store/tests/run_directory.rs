@@ -122,6 +122,8 @@ fn payloads_and_seal_come_back() {
     assert_eq!(payloads.changes(&put(Payload::Changes(&changes))).unwrap(), changes);
     let processes = samples::processes();
     assert_eq!(payloads.processes(&put(Payload::Processes(&processes))).unwrap(), processes);
+    let calls = samples::calls();
+    assert_eq!(payloads.calls(&put(Payload::Calls(&calls))).unwrap(), calls);
     let network = samples::network();
     assert_eq!(payloads.network(&put(Payload::Network(&network))).unwrap(), network);
     let messages = samples::messages();

@@ -210,6 +210,7 @@ async fn one(
         checks: Arc::new(SandboxChecks),
         clock,
         wires: Arc::new(adapters::wire::Egress),
+        gateways: None,
         record: Arc::new(FileRecord(open(writer, spec.repeat, &pair.id))),
         watch: Arc::new(Unwatched),
     };
@@ -295,6 +296,7 @@ impl Record for FileRecord {
             Blob::Diffs(diffs) => Payload::Diffs(diffs),
             Blob::Processes(processes) => Payload::Processes(processes),
             Blob::Network(attempts) => Payload::Network(attempts),
+            Blob::Calls(calls) => Payload::Calls(calls),
             Blob::Messages(messages) => Payload::Messages(messages),
             Blob::UserWords(words) => Payload::UserWords(words),
             Blob::Artifacts(collected) => Payload::Artifacts(collected),

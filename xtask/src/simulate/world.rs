@@ -208,6 +208,7 @@ async fn simulated(seed: u64) -> Simulated {
             struck: cancelled.clone(),
         }),
         wires: Arc::new(adapters::wire::Egress),
+        gateways: None,
         record: record.clone(),
         watch: Arc::new(Unwatched),
     };

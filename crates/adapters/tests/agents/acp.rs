@@ -40,8 +40,13 @@ fn launch(behaviour: &[&str]) -> AcpLaunch {
 async fn try_open(launch: AcpLaunch) -> Result<Opened, AgentFault> {
     let stage = Stage::with(&[("fake_acp.py", include_str!("fake_acp.py"))]).await;
     let sandbox = stage.sandbox.clone();
-    let brief =
-        Brief { workdir: "/app".to_owned(), user: None, skills_dir: None, env: BTreeMap::new() };
+    let brief = Brief {
+        workdir: "/app".to_owned(),
+        user: None,
+        skills_dir: None,
+        env: BTreeMap::new(),
+        model: None,
+    };
     let conversation = AcpAgent::new(launch).open(sandbox.clone(), &brief).await?;
     Ok(Opened { sandbox, conversation, turns: 0.into(), _stage: stage })
 }

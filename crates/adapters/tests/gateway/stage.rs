@@ -96,7 +96,9 @@ impl Stage {
                 keeping.lock().expect("no holder panics").push(exchange);
                 Ok(Hash::new(hash.as_str()))
             })),
-            heard: tell,
+            heard: Arc::new(move |call: &ModelCall| {
+                let _ = tell.send(call.clone());
+            }),
         };
         let session = gateway.open(terms);
         session.begin_turn(Turn(1));

@@ -24,7 +24,9 @@ use engine::{
     drive::{SessionOutcome, session},
     materialise::{base_spec, materialise, task_limits},
     ports::{
+        agent::Agent,
         clock::Clock,
+        gateway::Gateways,
         record::{Blob, Record, RecordError},
         sandbox::{FileEntry, FileNode, Sandboxes},
         watch::{SessionKey, Unwatched},
@@ -41,6 +43,8 @@ pub struct Staged {
     pub verifier: Verifier,
     pub steps: Vec<StepParts>,
     pub agent: ScriptedAgent,
+    /// Who works in its place, with a model behind a gateway.
+    pub with_model: Option<(Arc<dyn Agent>, Arc<dyn Gateways>)>,
     pub healthcheck: Option<Healthcheck>,
     /// The tests have a sandbox of their own, made as the agent's was.
     pub is_separate: bool,
@@ -100,6 +104,7 @@ impl Staged {
             verifier,
             steps: Vec::new(),
             agent,
+            with_model: None,
             healthcheck: None,
             is_separate: false,
             check_files,
@@ -164,13 +169,18 @@ impl Staged {
             steps: self.steps.into(),
             check_files: self.check_files.into(),
         };
+        let (agent, gateways): (Arc<dyn Agent>, _) = match self.with_model {
+            Some((agent, gateways)) => (agent, Some(gateways)),
+            None => (Arc::new(self.agent), None),
+        };
         let ports = SessionPorts {
             sandboxes,
-            agent: Arc::new(self.agent),
+            agent,
             user: Arc::new(TemplateUser),
             checks: Arc::new(SandboxChecks),
             clock,
             wires: Arc::new(adapters::wire::Egress),
+            gateways,
             record: record.clone(),
             watch: Arc::new(Unwatched),
         };

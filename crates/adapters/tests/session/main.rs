@@ -2,6 +2,7 @@
 
 mod evidence;
 mod fixture;
+mod gateway;
 mod healthcheck;
 mod local;
 mod simulated;

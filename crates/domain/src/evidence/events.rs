@@ -91,6 +91,8 @@ pub enum NetWay {
     Proxy,
     /// By asking for the address of a name.
     Resolver,
+    /// By a tool that the provider of a model runs; it passes no socket of the sandbox.
+    Hosted,
 }
 
 /// One attempt to reach something over the network (E4).

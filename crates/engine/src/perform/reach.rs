@@ -22,14 +22,16 @@ impl Stage {
         }
         let sandbox = self.sandbox()?.as_ref();
         let policies = std::slice::from_ref(&setup.reach);
-        let wire = self.ports.wires.open(sandbox, policies, Vec::new()).await?;
+        let inner = self.open_gateway()?;
+        let wire = self.ports.wires.open(sandbox, policies, inner).await?;
         self.wire.set(wire).map_err(|_| twice("wire"))
     }
 
     /// Evidence of what was attempted since the capture before; answers whether there was more than is kept.
     pub(super) async fn take_attempts(&self, turn: Turn) -> Result<bool, Stop> {
         let Some(wire) = self.wire.get() else { return Ok(false) };
-        let attempts = wire.take(turn).await?;
+        let mut attempts = wire.take(turn).await?;
+        attempts.list.extend(self.take_calls(turn)?);
         self.gathered.lock().await.reached(&attempts.list);
         self.cut(Channel::Network, turn, attempts.list.len(), Blob::Network(&attempts.list))?;
         Ok(attempts.overflow)

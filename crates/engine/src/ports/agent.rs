@@ -21,7 +21,10 @@ use domain::{
 use thiserror::Error;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::sandbox::{Sandbox, SandboxFault};
+use super::{
+    gateway::ModelAccess,
+    sandbox::{Sandbox, SandboxFault},
+};
 
 /// Why the world, not the agent, broke a turn or an opening.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -62,6 +65,8 @@ pub struct Brief {
     pub skills_dir: Option<String>,
     /// Variables for everything that the agent runs: by them it finds the wire.
     pub env: BTreeMap<String, String>,
+    /// How it reaches its model; none if the run has no gateway.
+    pub model: Option<ModelAccess>,
 }
 
 /// An agent under test.

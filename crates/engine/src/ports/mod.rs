@@ -5,6 +5,7 @@ pub mod check;
 pub mod clock;
 pub mod evidence;
 pub mod executor;
+pub mod gateway;
 pub mod model;
 pub mod record;
 pub mod sandbox;

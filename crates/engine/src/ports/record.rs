@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use domain::{
     evidence::{
-        AgentMessage, Change, Collected, FileDiff, Manifest, NetAttempt, ProcessEvent, UserWords,
+        AgentMessage, Change, Collected, FileDiff, Manifest, ModelCall, NetAttempt, ProcessEvent,
+        UserWords,
     },
     ids::{Hash, Turn},
     session::Entry,
@@ -33,6 +34,8 @@ pub enum Blob<'a> {
     Processes(&'a [ProcessEvent]),
     /// Network attempts of a turn (E4).
     Network(&'a [NetAttempt]),
+    /// The agent's calls of its model since the capture before (E9).
+    Calls(&'a [ModelCall]),
     /// What the agent said in a turn (E5).
     Messages(&'a [AgentMessage]),
     /// What the user said (E5).

@@ -133,6 +133,7 @@ fn check_blob(schemas: &mut Schemas, run: &Path, entry: &Value) {
         Some("manifest") => schemas.check_lines("changes-line", &blob(&cut["blob"])),
         Some("diff") => schemas.check_file("differences", &blob(&cut["blob"])),
         Some("processes") => schemas.check_lines("programs-line", &blob(&cut["blob"])),
+        Some("resources") => schemas.check_lines("calls-line", &blob(&cut["blob"])),
         Some("network") => schemas.check_lines("network-line", &blob(&cut["blob"])),
         Some("transcript") => schemas.check_lines("agent-line", &blob(&cut["blob"])),
         _ => {}

@@ -6,9 +6,10 @@ use domain::{
     acceptance::{Look, Occurrence, Reading, Truth},
     controller::{SpeechAct, TurnPlan},
     evidence::{
-        AgentMessage, Change, ChangeKind, Channel, Collected, EventTime, FileDiff, FileKind,
-        HookRun, KeptArtifact, KeptFile, KeptNode, KeptState, Manifest, ManifestEntry, Missing,
-        NetAttempt, NetOutcome, NetTransport, NetWay, Permission, ProcessEvent, UserWords,
+        AgentMessage, Break, CallOutcome, Change, ChangeKind, Channel, Collected, EventTime,
+        FileDiff, FileKind, HookRun, HostedDecision, HostedTool, KeptArtifact, KeptFile, KeptNode,
+        KeptState, Manifest, ManifestEntry, Missing, ModelCall, NetAttempt, NetOutcome,
+        NetTransport, NetWay, Permission, ProcessEvent, Purpose, UserWords, WireFormat,
     },
     fault::{Ending, Flag},
     ids::{
@@ -22,6 +23,7 @@ use domain::{
         Event, Excerpt, Observation, PlanEntry, PlanState, ToolActivity, ToolKind, ToolOutcome,
         ToolReturn, TurnStop, UseClaim, Watchdog, Wordsmith,
     },
+    usage::Tokens,
     wording::Rejection,
 };
 use store::run::{AttemptHead, HostRecord, RunRecord};
@@ -374,11 +376,47 @@ pub fn network() -> Vec<NetAttempt> {
     };
     let mut attempts = outcomes.map(attempt).to_vec();
     let transports = [NetTransport::Udp, NetTransport::Icmp, NetTransport::Other(132)];
-    let ways = [NetWay::Direct, NetWay::Resolver, NetWay::Direct];
+    let ways = [NetWay::Direct, NetWay::Resolver, NetWay::Hosted];
     for (transport, way) in transports.into_iter().zip(ways) {
         attempts.push(NetAttempt { transport, way, ..attempt(NetOutcome::Refused) });
     }
     attempts
+}
+
+pub fn calls() -> Vec<ModelCall> {
+    let outcomes = [
+        CallOutcome::Answered,
+        CallOutcome::BadRequest,
+        CallOutcome::Refused,
+        CallOutcome::Blocked,
+        CallOutcome::Abandoned,
+        CallOutcome::Unauthorised,
+        CallOutcome::ProviderFailed,
+    ];
+    let broken = Break::ALL.into_iter().map(CallOutcome::Broken);
+    let call = |(at, outcome): (usize, CallOutcome)| ModelCall {
+        turn: Turn(2),
+        at_ms: -1,
+        took_ms: 5,
+        format: WireFormat::ALL[at % 4],
+        purpose: if at % 2 == 0 { Purpose::Main } else { Purpose::Side },
+        model_asked: "a".into(),
+        model_answered: (at > 0).then(|| "b".into()),
+        effort: (at > 0).then(|| "none".into()),
+        parameters: vec![("top_p".into(), "0.5".into())],
+        tokens: Tokens { input: Some(u64::MAX), cached_input: Some(0), ..Tokens::default() },
+        cost_microusd: (at > 0).then_some(7),
+        outcome,
+        status: 200,
+        retries: 1,
+        first_byte_ms: None,
+        paused_ms: 9,
+        hosted: HostedDecision::ALL
+            .map(|decision| HostedTool { name: "web_search".into(), decision })
+            .to_vec(),
+        exchange: (at > 0).then(|| hash('e')),
+    };
+    outcomes.into_iter().chain(broken).enumerate().map(call).collect()
 }
 
 pub fn artifacts() -> Collected {

@@ -95,6 +95,7 @@ impl GatewaySession {
             let (asked, hosted) = (admitted.asked.clone(), admitted.hosted.clone());
             let mut call = OpenCall::new(self, format, asked, hosted);
             call.asks(Question::of(&admitted.request));
+            call.is_sent = true;
             call
         });
         let asking = tokio::select! {

@@ -35,6 +35,8 @@ pub(super) struct OpenCall {
     hosted: Vec<HostedTool>,
     question: Option<Question>,
     retries: u32,
+    /// A provider was asked.
+    pub(super) is_sent: bool,
     /// The provider fails at present.
     pub(super) is_failing: bool,
     pub(super) first_byte_ms: Option<u64>,
@@ -71,6 +73,7 @@ impl OpenCall {
             hosted,
             question: None,
             retries: 0,
+            is_sent: false,
             is_failing: false,
             first_byte_ms: None,
             paused_ms: 0,
@@ -107,7 +110,8 @@ impl OpenCall {
         let priced = model_answered.as_deref().unwrap_or(&self.asked.model);
         let prices = &session.gateway.prices;
         // A provider may answer with a longer name than it has a price by.
-        let cost_microusd = if outcome_is_free(outcome) {
+        let is_free = !self.is_sent || outcome_is_free(outcome);
+        let cost_microusd = if is_free {
             Some(0)
         } else {
             prices
@@ -124,7 +128,7 @@ impl OpenCall {
             model_answered,
             effort: self.asked.effort.take(),
             parameters: std::mem::take(&mut self.asked.parameters),
-            tokens: if outcome_is_free(outcome) { no_tokens() } else { tokens },
+            tokens: if is_free { no_tokens() } else { tokens },
             cost_microusd,
             outcome,
             status: given.status,
@@ -135,7 +139,7 @@ impl OpenCall {
             exchange: self.keep(given),
         };
         let is_bare = !self.asked.offers_tools && !self.asked.has_tool_results;
-        let _ = self.session.terms.heard.send(call.clone());
+        (self.session.terms.heard)(&call);
         let finished = Finished { call, is_bare };
         self.session.finished.lock().expect("no holder panics").push(finished);
     }

@@ -11,6 +11,7 @@ mod ask;
 mod bounds;
 mod call;
 mod pause;
+mod port;
 mod relay;
 mod spool;
 
@@ -26,28 +27,24 @@ use std::{
 
 use domain::{
     evidence::{ModelCall, Purpose, WireFormat},
-    ids::{Hash, Turn},
+    ids::Turn,
     usage::PriceTable,
 };
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::{mpsc::UnboundedSender, watch},
+    sync::watch,
     time::Instant,
 };
 
 pub use bounds::Bounds;
+pub use engine::ports::gateway::{EventClock, Heard, HostedPolicy, Keep};
 pub use pause::{Pause, Paused, Pauses};
+pub use port::ModelGateways;
 
 use self::call::Finished;
 use crate::models::{patience::Patience, provider::Provider, secret::Secret};
-
-/// Keeps an exchange and names it.
-pub type Keep = Arc<dyn Fn(&[u8]) -> Result<Hash, String> + Send + Sync>;
-
-/// Milliseconds on the clock of the session's events.
-pub type EventClock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// What sessions share: providers, patience, bounds and prices.
 pub struct Gateway {
@@ -59,15 +56,6 @@ pub struct Gateway {
     pub bounds: Bounds,
     /// What models cost.
     pub prices: PriceTable,
-}
-
-/// Whether tools that a provider runs may run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostedPolicy {
-    /// They are taken out or refused.
-    Shut,
-    /// They are let through and seen.
-    Open,
 }
 
 /// What one session brings along.
@@ -84,7 +72,7 @@ pub struct SessionTerms {
     /// Where exchanges are kept; none records nothing.
     pub keep: Option<Keep>,
     /// Who hears of each call as soon as it is over.
-    pub heard: UnboundedSender<ModelCall>,
+    pub heard: Heard,
 }
 
 /// The gateway of one session.

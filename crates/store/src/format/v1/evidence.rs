@@ -241,6 +241,8 @@ wire! {
         Proxy,
         /// By asking for the address of a name.
         Resolver,
+        /// By a tool that the provider of a model runs; it passes no socket of the sandbox.
+        Hosted,
     }
 
     /// What came of a network attempt.
@@ -251,6 +253,136 @@ wire! {
         Failed,
         /// Bytes were exchanged.
         Succeeded,
+    }
+
+    /// One request to a model, as the gateway saw it (E9).
+    struct ModelCall = domain::evidence::ModelCall {
+        /// The turn in which it was made.
+        turn: u32,
+        /// When it was made.
+        at_ms: i64,
+        /// How long it took until its outcome was known, retries included.
+        took_ms: u64,
+        /// Its form.
+        format: WireFormat,
+        /// What it was for.
+        purpose: Purpose,
+        /// The model that was asked for.
+        model_asked: String,
+        /// The model that says it answered.
+        model_answered: Option<String>,
+        /// The effort as it was sent; none means that none was sent, which is not an effort of "none".
+        effort: Option<String>,
+        /// Other parameters as they were sent, by name, as JSON.
+        parameters: Vec<(String, String)>,
+        /// What it took.
+        tokens: Tokens,
+        /// What it cost in millionths of a US dollar; none if unknown.
+        cost_microusd: Option<u64>,
+        /// How it ended.
+        outcome: CallOutcome,
+        /// The status that the agent was given; 0 if it was given none.
+        status: u16,
+        /// How many times it was asked again.
+        retries: u32,
+        /// From the last asking to the first byte of the answer.
+        first_byte_ms: Option<u64>,
+        /// For how long the agent's clock stood still because of it.
+        paused_ms: u64,
+        /// Tools that the provider would have run.
+        hosted: Vec<HostedTool>,
+        /// Hash of the recorded exchange.
+        exchange: Option<String>,
+    }
+
+    /// Which of the providers' forms a request has.
+    enum WireFormat = domain::evidence::WireFormat {
+        /// OpenAI's chat completions.
+        OpenAiChat,
+        /// OpenAI's responses.
+        OpenAiResponses,
+        /// Anthropic's messages.
+        AnthropicMessages,
+        /// Gemini's content generation.
+        Gemini,
+    }
+
+    /// What a request is for.
+    enum Purpose = domain::evidence::Purpose {
+        /// The agent's work, and everything of which nothing else is certain.
+        Main,
+        /// Beside the conversation.
+        Side,
+    }
+
+    /// How a request to a model ended.
+    enum CallOutcome = domain::evidence::CallOutcome {
+        /// The answer was passed on whole.
+        Answered,
+        /// The request itself was at fault: the provider said so.
+        BadRequest,
+        /// The gateway did not pass it on.
+        Refused,
+        /// The wire was blocked by the machine.
+        Blocked,
+        /// The agent went away before the answer was whole.
+        Abandoned,
+        /// Key, account or configured model were not accepted.
+        Unauthorised,
+        /// The provider failed beyond the retry policy.
+        ProviderFailed,
+        /// An answer that had begun broke.
+        Broken(how: Break),
+    }
+
+    /// Why an answer that had begun was not whole.
+    enum Break = domain::evidence::Break {
+        /// The connection ended before the answer did.
+        Truncated,
+        /// Nothing came for longer than the policy allows.
+        Stalled,
+        /// The answer took longer than the policy allows.
+        TooLong,
+        /// The answer was larger than the policy allows.
+        TooLarge,
+        /// A part of it could not be read as what it claims to be.
+        Malformed,
+        /// The provider reported an error of its own in the middle.
+        ErrorInside,
+    }
+
+    /// A tool of the provider in a request.
+    struct HostedTool = domain::evidence::HostedTool {
+        /// As the request named it, or the field that stands for it.
+        name: String,
+        /// What became of it.
+        decision: HostedDecision,
+    }
+
+    /// What became of a tool that the provider would have run itself.
+    enum HostedDecision = domain::evidence::HostedDecision {
+        /// Taken out of the request, which went on without it.
+        Stripped,
+        /// The request was refused because of it.
+        Refused,
+        /// Let through: the policy is open.
+        Allowed,
+    }
+
+    /// Tokens of one request; each number is none if the provider did not tell it.
+    struct Tokens = domain::usage::Tokens {
+        /// All input: fresh, read from a cache and written to one.
+        input: Option<u64>,
+        /// The part of the input that was read from a cache.
+        cached_input: Option<u64>,
+        /// The part of the input that was written to a cache.
+        cache_write: Option<u64>,
+        /// All output, reasoning included.
+        output: Option<u64>,
+        /// The part of the output that was reasoning.
+        reasoning: Option<u64>,
+        /// Uses of tools that the provider runs and bills apart.
+        hosted_uses: Option<u64>,
     }
 
     /// A piece of text that the agent wrote (E5).

@@ -10,7 +10,8 @@ mod wire;
 mod words;
 
 pub(crate) use evidence::{
-    AgentMessage, Change, Collected, FileDiff, Manifest, NetAttempt, ProcessEvent, UserWords,
+    AgentMessage, Change, Collected, FileDiff, Manifest, ModelCall, NetAttempt, ProcessEvent,
+    UserWords,
 };
 pub(crate) use plan::SessionSpec;
 pub(crate) use records::{

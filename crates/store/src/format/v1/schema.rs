@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, schema_for};
 
 use super::{
-    evidence::{AgentMessage, Change, Collected, FileDiff, Manifest, NetAttempt, ProcessEvent},
+    evidence::{
+        AgentMessage, Change, Collected, FileDiff, Manifest, ModelCall, NetAttempt, ProcessEvent,
+    },
     plan::SessionSpec,
     records::{AttemptHead, Claim, End, RunFile, Seal, Versioned},
     result::SessionResult,
@@ -30,6 +32,7 @@ pub(crate) fn formats() -> Vec<Format> {
         format::<BTreeMap<u32, Vec<FileDiff>>>("differences", "blob: differences by turn"),
         format::<ProcessEvent>("programs-line", "blob: a line for each program of a turn"),
         format::<NetAttempt>("network-line", "blob: a line for each attempt to reach a host"),
+        format::<ModelCall>("calls-line", "blob: a line for each request to a model"),
         format::<AgentMessage>("agent-line", "blob: a line for each thing the agent said"),
     ]
 }
