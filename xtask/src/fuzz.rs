@@ -223,6 +223,9 @@ fn make_seeds(root: &Path, run: &Path, seeds: &Path) -> io::Result<()> {
             add.one("provider", &[&[which][..], text.as_bytes()].concat())?;
         }
     }
+    for words in FIRST_WORDS {
+        add.one("wire", words)?;
+    }
     add.one("secret", b"key = 'sk_test_' + '7Qm2'")?;
     for text in ["{\"reward\": 1.0, \"speed\": 0.5}", "1", "0.25\n"] {
         add.one("reward", text.as_bytes())?;
@@ -232,6 +235,15 @@ fn make_seeds(root: &Path, run: &Path, seeds: &Path) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// First words of programs, one of each kind.
+const FIRST_WORDS: [&[u8]; 5] = [
+    b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x07example\x03org\0\0\x01\0\x01",
+    b"\x16\x03\x01\0\x43\x01\0\0\x3f\x03\x03................................\0\0\x02\x13\x01\x01\0\0\x14\0\0\0\x10\0\x0e\0\0\x0bexample.org",
+    b"POST http://a.org:80/x HTTP/1.1\r\nHost: a.org\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    b"CONNECT [::1]:443 HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"GET /x HTTP/1.1\r\nHost: a.org\r\nConnection: Upgrade\r\nUpgrade: b\r\nContent-Length: 1\r\n\r\nc",
+];
 
 struct Seeds<'a> {
     folder: &'a Path,

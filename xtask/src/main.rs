@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use adapters::sandboxes::{
     docker::{container_main, link::INSIDE_ARGUMENT},
+    doorway::{DOORWAY_ARGUMENT, doorway_main},
     local::{SUPERVISOR_ARGUMENT, supervisor_main},
 };
 
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
     match std::env::args_os().nth(1) {
         Some(first) if first == SUPERVISOR_ARGUMENT => supervisor_main(),
         Some(first) if first == INSIDE_ARGUMENT => container_main(),
+        Some(first) if first == DOORWAY_ARGUMENT => doorway_main(),
         _ => {}
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -36,7 +36,7 @@ pub(super) fn measure() -> Vec<Figure> {
     figures
 }
 
-fn address() -> String {
+pub(super) fn address() -> String {
     std::env::var("DOCKER_HOST").unwrap_or_else(|_| "unix:///var/run/docker.sock".to_owned())
 }
 
@@ -84,7 +84,7 @@ async fn bare_remove(engine: &Docker, id: &str) {
     engine.remove_container(id, Some(options)).await.expect("removed");
 }
 
-fn spec() -> BaseSpec {
+pub(super) fn spec() -> BaseSpec {
     BaseSpec {
         digest: Hash::new(blake3::hash(b"docker bench").to_hex().as_str()),
         image: Image::Named(IMAGE.to_owned()),

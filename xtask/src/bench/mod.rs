@@ -7,6 +7,7 @@ mod help;
 mod local;
 mod manifest;
 mod replay;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,7 @@ pub(crate) fn run(names: &[String]) -> ExitCode {
         ("docker", docker::measure),
         ("gateway", gateway::measure),
         ("help", help::measure),
+        ("wire", wire::measure),
     ];
     if let Some(unknown) =
         names.iter().find(|name| measurements.iter().all(|(known, _)| known != name))

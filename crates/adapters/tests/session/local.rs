@@ -3,7 +3,13 @@
 use std::{path::Path, sync::Arc};
 
 use adapters::{agents::ScriptedAgent, clock::RealClock, sandboxes::local::LocalSandboxes};
-use domain::{fault::Ending, plan::Arm, session::CompletionOutcome};
+use domain::{
+    evidence::Channel,
+    fault::Ending,
+    plan::Arm,
+    release::{Script, ScriptBlock, ScriptStep, ScriptWhen},
+    session::{CompletionOutcome, Event, Observation},
+};
 use engine::ports::sandbox::Sandboxes;
 
 use crate::fixture::{Ended, Staged};
@@ -56,4 +62,24 @@ async fn nop_falls_silent() {
     let Some(ended) = run(staged).await else { return };
     assert_eq!(ended.outcome.ending, Ending::Silent, "{}", ended.story());
     assert!(!has_passed(&ended), "{}", ended.story());
+}
+
+/// What the agent reaches for stands in the log, in the turn in which it did.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_reached_for_is_cut_into_the_log() {
+    let mut staged = Staged::of("tiny", "caretaker--greet", Arm::Progressive);
+    staged.scenario.channels.insert(Channel::Network);
+    let steps = vec![ScriptStep::Run("getent hosts files.example || true".to_owned())];
+    let block = ScriptBlock { when: ScriptWhen::Opening, steps };
+    staged.agent = ScriptedAgent::of_script("reaching", Script { blocks: vec![block] });
+    let Some(ended) = run(staged).await else { return };
+    let cuts = ended.entries.iter().filter_map(|entry| match &entry.event {
+        Event::Observed(Observation::Cut { channel: Channel::Network, turn, blob, .. }) => {
+            Some((turn.0, &ended.blobs[blob]))
+        }
+        _ => None,
+    });
+    let cuts: Vec<_> = cuts.collect();
+    let [(1, told)] = cuts.as_slice() else { panic!("{cuts:?}") };
+    assert!(told.contains("files.example") && told.contains("Refused"), "{told}");
 }

@@ -144,7 +144,10 @@ impl<'a> Readings<'a> {
             Some(CheckKind::Secret(secret)) if secret.nature() == ReadingNature::Events => {
                 let source = match secret.looks_at(SecretPlace::Messages) {
                     true => Source::Message,
-                    false => Source::Kernel(Channel::Processes),
+                    false if secret.looks_at(SecretPlace::Programs) => {
+                        Source::Kernel(Channel::Processes)
+                    }
+                    false => Source::Kernel(Channel::Network),
                 };
                 Operand::Events(self.events(check, source, window))
             }

@@ -33,23 +33,26 @@ pub enum SecretPlace {
     Messages,
     /// The arguments of a program (E3) that does more than look for text or replace it.
     Programs,
+    /// A name, address, path or server's name in an attempt to reach a host (E4).
+    Network,
 }
 
 impl SecretPlace {
     /// All places with the words that name them in files.
-    pub const NAMED: [(&'static str, Self); 5] = [
+    pub const NAMED: [(&'static str, Self); 6] = [
         ("files", Self::Files),
         ("diff", Self::Diff),
         ("history", Self::History),
         ("messages", Self::Messages),
         ("programs", Self::Programs),
+        ("network", Self::Network),
     ];
 
     /// Whether looking there answers a state or events.
     pub fn nature(self) -> ReadingNature {
         match self {
             Self::Files | Self::Diff | Self::History => ReadingNature::State,
-            Self::Messages | Self::Programs => ReadingNature::Events,
+            Self::Messages | Self::Programs | Self::Network => ReadingNature::Events,
         }
     }
 }
@@ -67,14 +70,16 @@ impl SecretCheck {
 
     /// The channels that it needs.
     pub fn channels(&self) -> &'static [Channel] {
-        const EVENTS: [Channel; 2] = [Channel::Transcript, Channel::Processes];
+        // A place in the middle costs little where it is not asked for.
+        const EVENTS: [Channel; 3] = [Channel::Transcript, Channel::Processes, Channel::Network];
         const STATES: [Channel; 3] = [Channel::Manifest, Channel::Diff, Channel::Git];
         let looks = |place| self.looks_at(place);
         if self.nature() == ReadingNature::Events {
-            let first = usize::from(!looks(SecretPlace::Messages));
-            return &EVENTS[first..1 + usize::from(looks(SecretPlace::Programs))];
+            let places = [SecretPlace::Messages, SecretPlace::Programs, SecretPlace::Network];
+            let first = places.iter().position(|place| looks(*place)).unwrap_or(0);
+            let last = places.iter().rposition(|place| looks(*place)).unwrap_or(0);
+            return &EVENTS[first..=last];
         }
-        // A place in the middle costs little where it is not asked for.
         let first = if looks(SecretPlace::Files) || looks(SecretPlace::Diff) { 0 } else { 2 };
         let last = match (looks(SecretPlace::History), looks(SecretPlace::Diff)) {
             (true, _) => 3,

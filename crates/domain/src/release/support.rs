@@ -34,11 +34,6 @@ impl Task {
 
     /// What no sandbox of this version gives.
     fn planned(&self, found: &mut Found) {
-        for (key, network) in self.networks() {
-            if matches!(network, Network::Allowlist(_)) {
-                found.planned(key, "an allow-list of hosts");
-            }
-        }
         let environment = &self.environment;
         if !environment.mcp_servers.is_empty() {
             found.planned("environment.mcp_servers", "tool servers for the agent");

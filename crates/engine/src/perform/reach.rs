@@ -7,7 +7,7 @@ use crate::{
     completion::{Verified, Verifier},
     ports::{
         record::Blob,
-        sandbox::{Network, Sandbox},
+        sandbox::{Network, Sandbox, SandboxFault},
     },
     stop::{Stop, twice},
 };
@@ -17,8 +17,17 @@ impl Stage {
     pub(super) async fn open_wire(&self) -> Result<(), Stop> {
         let setup = &self.setup;
         let is_seen = setup.scenario.channels.contains(&Channel::Network);
-        if setup.limits.network != Network::Off || !is_seen {
+        if setup.limits.network == Network::Public {
             return Ok(());
+        }
+        if !is_seen {
+            return match &setup.reach {
+                Policy::Nothing => Ok(()),
+                Policy::Listed(_) | Policy::Open => Err(SandboxFault::Unsupported(
+                    "the task lists hosts, and nothing here can carry to them: run as root beside the engine".to_owned(),
+                )
+                .into()),
+            };
         }
         let sandbox = self.sandbox()?.as_ref();
         let policies = std::slice::from_ref(&setup.reach);

@@ -144,6 +144,16 @@ fn write_turn(text: &mut String, turn: &TurnStory) {
     if turn.ran_more > 0 {
         let _ = writeln!(text, "  … and {} more programs", turn.ran_more);
     }
+    for host in &turn.reached {
+        let bytes = host.bytes.map_or_else(String::new, |(sent, received)| {
+            format!(", {sent} bytes sent, {received} received")
+        });
+        let (place, rule) = (line(&host.place), line(&host.rule));
+        let _ = writeln!(text, "  {} {place} ({rule}){bytes}", host.outcome);
+    }
+    if turn.reached_more > 0 {
+        let _ = writeln!(text, "  … and {} more attempts to reach a host", turn.reached_more);
+    }
     for change in &turn.changed {
         let _ = writeln!(text, "  {} {}", change.what, plain(&change.path));
     }

@@ -182,6 +182,6 @@ fn sight_of(place: SecretPlace) -> Sight {
         SecretPlace::Diff => Sight::Diff,
         SecretPlace::History => Sight::History,
         SecretPlace::Messages => Sight::Message,
-        SecretPlace::Programs => Sight::Commands,
+        SecretPlace::Programs | SecretPlace::Network => Sight::Commands,
     }
 }

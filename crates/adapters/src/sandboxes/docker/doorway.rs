@@ -2,7 +2,6 @@
 
 use std::{fs, path::Path};
 
-use bollard::query_parameters::InspectContainerOptions;
 use engine::ports::sandbox::SandboxFault;
 
 use super::{container::Container, engine::fault};
@@ -26,8 +25,8 @@ impl Container {
 
     /// The number of its first process, if it is a process of this host.
     async fn pid(&self) -> Result<i64, SandboxFault> {
-        let found = self.engine.docker.inspect_container(&self.id, None::<InspectContainerOptions>);
-        let found = found.await.map_err(|error| fault("inspect a container", &error))?;
+        let found = self.engine.inspect(&self.id).await;
+        let found = found.map_err(|error| fault("ask for a container's process", &error))?;
         let pid = found.state.and_then(|state| state.pid).unwrap_or(0);
         let elsewhere = |why: String| {
             SandboxFault::Unsupported(format!(

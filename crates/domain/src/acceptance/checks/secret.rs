@@ -1,4 +1,4 @@
-//! A value that was said or used (E3, E5) as events, and whether added lines hold it (E2).
+//! A value that was said, used or sent (E3, E4, E5) as events, and whether added lines hold it (E2).
 
 use alloc::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use alloc::{
 use super::{Disguises, Reach, invocation::Invocation, short};
 use crate::{
     acceptance::Occurrence,
-    evidence::{EventTime, ProcessEvent, Recorded},
+    evidence::{EventTime, NetAttempt, ProcessEvent, Recorded},
     ids::Turn,
     release::{SecretCheck, SecretPlace},
 };
@@ -28,6 +28,9 @@ pub(super) fn occurrences(demand: &SecretCheck, evidence: &Recorded) -> Option<V
             time: EventTime::exact(process.started_ms),
             subject: short(&process.argv.join(" ")),
         }));
+    }
+    if demand.looks_at(SecretPlace::Network) {
+        found.extend(evidence.network.iter().filter_map(|attempt| sent(attempt, &disguises)));
     }
     found.sort_by_key(|occurrence| (occurrence.turn, occurrence.time));
     Some(found)
@@ -55,6 +58,16 @@ pub fn added_line(
 /// The difference to the base is not among the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoDifference;
+
+/// An attempt that carries the value where the wire can read; in a name also over several labels.
+fn sent(attempt: &NetAttempt, disguises: &Disguises) -> Option<Occurrence> {
+    let joined: String = attempt.host.chars().filter(|c| *c != '.').collect();
+    let texts = [Some(&attempt.host), Some(&joined), attempt.sni.as_ref(), attempt.path.as_ref()];
+    let how = texts.into_iter().flatten().find_map(|text| disguises.find(text.as_bytes()))?;
+    let subject = alloc::format!("sent to {} {how}", attempt.host);
+    let time = EventTime::exact(attempt.at_ms);
+    Some(Occurrence { turn: attempt.turn, time, subject: short(&subject) })
+}
 
 /// One occurrence a turn. What is said in pieces is read as one.
 fn said(disguises: &Disguises, evidence: &Recorded) -> Vec<Occurrence> {

@@ -143,7 +143,7 @@ fn of_secret(secret: &SecretCheck, slip: &mut dyn FnMut(&str, String, &'static s
     if secret.on.iter().any(|place| place.nature() != secret.nature()) {
         slip(
             "on",
-            "`messages` and `programs` are events, `files`, `diff` and `history` are states".into(),
+            "`messages`, `programs` and `network` are events, `files`, `diff` and `history` are states".into(),
             "make two checks of it",
         );
     }

@@ -4,7 +4,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::story::{EventStory, FlagStory, LaneStep, RanProgram, ReadingStory};
+use crate::context::story::{
+    EventStory, FlagStory, LaneStep, RanProgram, ReachedHost, ReadingStory,
+};
 
 /// The version of this shape; keys may be added to it.
 pub const EXTRA_FORMAT: u32 = 1;
@@ -222,6 +224,10 @@ pub struct TurnEndExtra {
     pub programs: Vec<RanProgram>,
     /// How many more.
     pub programs_more: usize,
+    /// What they tried to reach over the network.
+    pub reached: Vec<ReachedHost>,
+    /// How many more.
+    pub reached_more: usize,
     /// Files that changed, git's own aside.
     pub changed: Vec<ChangedPath>,
     /// How many more.

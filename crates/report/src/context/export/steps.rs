@@ -260,6 +260,8 @@ impl<'a> Script<'a> {
             events: told.events.iter().filter(|event| self.may_tell(event)).cloned().collect(),
             programs: told.ran.clone(),
             programs_more: told.ran_more,
+            reached: told.reached.clone(),
+            reached_more: told.reached_more,
             changed: told
                 .changed
                 .iter()

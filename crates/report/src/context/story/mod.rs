@@ -28,7 +28,7 @@ pub use evidence::{
 pub use files::{ChangedFile, DiffLine, Difference, FileStory, LineKind};
 pub use lanes::{Lane, LaneCell, LaneStep, Stage};
 pub use steps::StepStory;
-pub use turns::{ActStory, EventStory, RanProgram, TurnStory};
+pub use turns::{ActStory, EventStory, RanProgram, ReachedHost, TurnStory};
 pub use work::{PlanLine, TextStory, ToldWork, ToolStory, WorkStory};
 
 use super::group::class_name;
@@ -155,6 +155,8 @@ pub struct StorySources<'a> {
 pub trait Archive {
     /// Programs of a cut of E3.
     fn processes(&self, hash: &Hash) -> Option<Vec<ProcessEvent>>;
+    /// Attempts of a cut of E4.
+    fn network(&self, hash: &Hash) -> Option<Vec<NetAttempt>>;
     /// Changes of a cut of E1.
     fn changes(&self, hash: &Hash) -> Option<Vec<Change>>;
     /// The state at the end of a turn.
@@ -172,6 +174,10 @@ pub trait Archive {
 impl Archive for Payloads {
     fn processes(&self, hash: &Hash) -> Option<Vec<ProcessEvent>> {
         Payloads::processes(self, hash).ok()
+    }
+
+    fn network(&self, hash: &Hash) -> Option<Vec<NetAttempt>> {
+        Payloads::network(self, hash).ok()
     }
 
     fn changes(&self, hash: &Hash) -> Option<Vec<Change>> {

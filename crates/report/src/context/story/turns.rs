@@ -2,7 +2,7 @@
 
 use domain::{
     controller::{Grant, SpeechAct, TurnKind, TurnPlan},
-    evidence::{Change, Channel, ProcessEvent},
+    evidence::{Change, Channel, NetAttempt, NetOutcome, NetTransport, NetWay, ProcessEvent},
     ids::Turn,
     session::{Answer, Command, Event, Observation, Session},
 };
@@ -41,6 +41,10 @@ pub struct TurnStory {
     pub ran: Vec<RanProgram>,
     /// How many more.
     pub ran_more: usize,
+    /// What it tried to reach over the network.
+    pub reached: Vec<ReachedHost>,
+    /// How many more.
+    pub reached_more: usize,
     /// Files that changed, git's own aside.
     pub changed: Vec<ChangedFile>,
     /// How many more.
@@ -92,6 +96,19 @@ pub struct RanProgram {
     pub command: String,
     /// How it exited.
     pub exit_code: Option<i32>,
+}
+
+/// An attempt to reach a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReachedHost {
+    /// Host and port, as the program named them, with what else is known of it.
+    pub place: String,
+    /// `refused`, `failed` or `reached`.
+    pub outcome: String,
+    /// By which rule.
+    pub rule: String,
+    /// Bytes sent and received.
+    pub bytes: Option<(u64, u64)>,
 }
 
 pub(super) fn turns(
@@ -154,6 +171,12 @@ fn add(
             let room = SHOWN_MAX.saturating_sub(turn.ran.len());
             turn.ran_more += programs.len().saturating_sub(room);
             turn.ran.extend(programs.iter().take(room).map(ran));
+        }
+        Event::Observed(Observation::Cut { channel: Channel::Network, blob, .. }) => {
+            let attempts = sources.payloads.network(blob).unwrap_or_default();
+            let room = SHOWN_MAX.saturating_sub(turn.reached.len());
+            turn.reached_more += attempts.len().saturating_sub(room);
+            turn.reached.extend(attempts.iter().take(room).map(reached));
         }
         Event::Observed(Observation::Cut { channel: Channel::Manifest, blob, .. }) => {
             let changes = sources.payloads.changes(blob).unwrap_or_default();
@@ -263,6 +286,41 @@ fn ran(program: &ProcessEvent) -> RanProgram {
         Some((end, _)) => format!("{}…", &joined[..end]),
     };
     RanProgram { command, exit_code: program.exit_code }
+}
+
+fn reached(attempt: &NetAttempt) -> ReachedHost {
+    let mut place = attempt.host.clone();
+    if attempt.port != 0 {
+        place.push_str(&format!(":{}", attempt.port));
+    }
+    let by = match attempt.transport {
+        NetTransport::Tcp => String::new(),
+        NetTransport::Udp => " by UDP".to_owned(),
+        NetTransport::Icmp => " by ICMP".to_owned(),
+        NetTransport::Other(number) => format!(" by protocol {number}"),
+    };
+    match attempt.way {
+        NetWay::Resolver => place.push_str(", its address"),
+        NetWay::Direct | NetWay::Proxy => place.push_str(&by),
+    }
+    if let Some(name) = attempt.sni.as_ref().filter(|name| **name != attempt.host) {
+        place.push_str(&format!(", as {name}"));
+    }
+    if let Some(method) = &attempt.method {
+        place.push_str(&format!(", {method} {}", attempt.path.as_deref().unwrap_or_default()));
+    }
+    let outcome = match attempt.outcome {
+        NetOutcome::Refused => "refused",
+        NetOutcome::Failed => "failed",
+        NetOutcome::Succeeded => "reached",
+    };
+    let is_reached = attempt.outcome == NetOutcome::Succeeded;
+    ReachedHost {
+        place: place.trim_end().to_owned(),
+        outcome: outcome.to_owned(),
+        rule: attempt.rule.clone(),
+        bytes: is_reached.then_some((attempt.sent_bytes, attempt.received_bytes)),
+    }
 }
 
 fn act(words: String, requirement: Option<String>) -> ActStory {

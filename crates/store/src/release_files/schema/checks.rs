@@ -257,7 +257,7 @@ fn db() -> Shape {
 }
 
 fn secret() -> Shape {
-    let places = ["files", "diff", "history", "messages", "programs"];
+    let places = ["files", "diff", "history", "messages", "programs", "network"];
     kind([
         need(
             "value",
@@ -266,7 +266,7 @@ fn secret() -> Shape {
         ),
         need(
             "on",
-            "Where: `files`, `diff` and `history` are states, `messages` and `programs` events; not both.",
+            "Where: `files`, `diff` and `history` are states, `messages`, `programs` and `network` events; not both.",
             Shape::words(&places),
         ),
         may("under", "Globs that bound `files` and `diff`.", globs()),

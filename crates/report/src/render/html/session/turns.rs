@@ -88,6 +88,7 @@ fn acts(id: &str, acts: &[ActStory], story: &StoryContext) -> Markup {
 /// What the agent did before it spoke.
 fn did(own: &str, turn: &TurnStory) -> Markup {
     let ran = turn.ran.len() + turn.ran_more;
+    let reached = turn.reached.len() + turn.reached_more;
     let changed = turn.changed.len() + turn.changed_more + turn.changed_git;
     html! {
         @if !turn.narration.is_empty() {
@@ -102,6 +103,21 @@ fn did(own: &str, turn: &TurnStory) -> Markup {
                 summary { (counted(ran, "program", "programs")) " run" }
                 (programs(&turn.ran))
                 @if turn.ran_more > 0 { p.left-out { (turn.ran_more) " more are in the log." } }
+            }
+        }
+        @if reached > 0 {
+            details {
+                summary { (counted(reached, "attempt", "attempts")) " to reach a host" }
+                ul.changes {
+                    @for host in &turn.reached {
+                        li { (host.outcome) " " code { (host.place) } " (" (host.rule) ")"
+                            @if let Some((sent, received)) = host.bytes {
+                                ", " (sent) " bytes sent, " (received) " received"
+                            }
+                        }
+                    }
+                }
+                @if turn.reached_more > 0 { p.left-out { (turn.reached_more) " more are in the log." } }
             }
         }
         @if changed > 0 {
