@@ -23,7 +23,7 @@ type Measure = fn() -> Vec<Figure>;
 
 /// Runs the named measurements, all without a name.
 pub(crate) fn run(names: &[String]) -> ExitCode {
-    let measurements: [(&str, Measure); 7] = [
+    let measurements: [(&str, Measure); 8] = [
         ("engine", engine::measure),
         ("replay", replay::measure),
         ("local", local::measure),

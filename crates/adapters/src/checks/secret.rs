@@ -40,7 +40,9 @@ pub(super) async fn read(
                     told => told,
                 }
             }
-            SecretPlace::Messages | SecretPlace::Programs => Err("read from events".to_owned()),
+            SecretPlace::Messages | SecretPlace::Programs | SecretPlace::Network => {
+                Err("read from events".to_owned())
+            }
         };
         match found {
             Ok(Some(place)) => return Ok(Known::holds(true, place)),

@@ -985,7 +985,9 @@ fn secrets_are_asked_well() {
     for on in [[Messages, Diff], [History, Programs]] {
         check(
             &|secret| bare(secret, &on),
-            &["on: `messages`, `programs` and `network` are events, `files`, `diff` and `history` are states"],
+            &[
+                "on: `messages`, `programs` and `network` are events, `files`, `diff` and `history` are states",
+            ],
         );
     }
     check(

@@ -12,7 +12,7 @@ mod work;
 use std::sync::Arc;
 
 use domain::{
-    evidence::{Change, Collected, FileDiff, Manifest, ProcessEvent},
+    evidence::{Change, Collected, FileDiff, Manifest, NetAttempt, ProcessEvent},
     ids::{Hash, Turn},
     result::SessionResult,
     session::{Entry, Scenario, Session},
