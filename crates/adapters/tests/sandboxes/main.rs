@@ -9,6 +9,6 @@ mod limits;
 mod ordinary_user;
 mod services;
 mod stage;
-mod weather;
 mod ways_out;
+mod weather;
 mod wire;

@@ -301,6 +301,7 @@ fn reached(attempt: &NetAttempt) -> ReachedHost {
     };
     match attempt.way {
         NetWay::Resolver => place.push_str(", its address"),
+        NetWay::Hosted => place.push_str(", by its provider"),
         NetWay::Direct | NetWay::Proxy => place.push_str(&by),
     }
     if let Some(name) = attempt.sni.as_ref().filter(|name| **name != attempt.host) {
