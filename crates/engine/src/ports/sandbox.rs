@@ -310,6 +310,9 @@ pub struct ArrivedStream {
     pub stream: Box<dyn Duplex>,
 }
 
+/// Sends one datagram to whoever sent the one that it answers.
+pub type DatagramReply = Box<dyn FnOnce(&[u8]) + Send>;
+
 /// A datagram with the way back to who sent it.
 pub struct ArrivedDatagram {
     /// When it was sent, in milliseconds since the sandbox's origin.
@@ -319,7 +322,7 @@ pub struct ArrivedDatagram {
     /// What it says.
     pub bytes: Vec<u8>,
     /// Sends one datagram back, from where the first was meant to go; a sandbox that is gone takes none.
-    pub reply: Box<dyn FnOnce(&[u8]) + Send>,
+    pub reply: DatagramReply,
 }
 
 /// A packet that the sandbox's network refused.

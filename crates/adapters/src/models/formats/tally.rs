@@ -161,7 +161,8 @@ impl Tally {
         let reasoning = count(usage, "/output_tokens_details/thinking_tokens");
         self.tokens.reasoning = reasoning.or(self.tokens.reasoning);
         if let Some(uses) = usage.get("server_tool_use").and_then(Value::as_object) {
-            self.tokens.hosted_uses = Some(uses.values().filter_map(Value::as_u64).sum());
+            let counts = uses.values().filter_map(Value::as_u64);
+            self.tokens.hosted_uses = Some(counts.fold(0, u64::saturating_add));
         }
     }
 
