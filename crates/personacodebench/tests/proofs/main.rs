@@ -22,6 +22,7 @@ mod page;
 mod published;
 mod regrade;
 mod schemas;
+mod services;
 mod signals;
 mod steps;
 mod terminal_safety;
