@@ -40,6 +40,9 @@ const DECIDED_TIMEOUT: Duration = Duration::from_millis(300);
 /// A resolver's connection without a question for so long ends.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Connections that are carried at once; each holds descriptors of the harness, which all sessions share.
+const CARRIED_MAX: usize = 128;
+
 /// What all parts of one wire share.
 #[derive(Debug)]
 pub(super) struct Desk {
@@ -234,6 +237,13 @@ impl Porter {
         let to = arrived.to.ip().to_canonical();
         let (at_ms, port) = (arrived.at_ms, arrived.to.port());
         let desk = Arc::clone(&self.desk);
+        if self.carried.len() >= CARRIED_MAX {
+            let rule = format!("refused: {CARRIED_MAX} connections are carried already");
+            let by = (NetTransport::Tcp, NetWay::Direct);
+            let decided = (NetOutcome::Refused, rule);
+            desk.book.note_refused(attempt(at_ms, (&desk.host(to), port), by, decided));
+            return;
+        }
         if port == RESOLVER_PORT {
             self.carried.spawn(async move { resolve_over(&desk, arrived, to).await });
             return;

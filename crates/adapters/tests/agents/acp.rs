@@ -12,7 +12,7 @@ use domain::{
 };
 use engine::ports::{
     agent::{Agent, AgentFault, Brief, Conversation, Observer},
-    sandbox::Sandbox,
+    sandbox::{CommandSpec, Sandbox},
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -246,12 +246,62 @@ async fn an_interrupt_ends_the_turn_and_its_requests() {
     }
 }
 
+/// The controller's answer may come when the turn was stopped, or the agent is gone, since it was asked: that is no
+/// fault of the world, or an agent that runs out of its time could have it again by asking.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_comes_too_late_is_none() {
+    for ends in ["interrupt", "kill"] {
+        let opened = open().await;
+        let (observer, mut seen) = opened.observer();
+        let prompt = opened.conversation.prompt("ask rm x\nhang", &observer);
+        let stopped = async {
+            let request = loop {
+                let observation = seen.recv().await.expect("the turn is observed");
+                if let Observation::PermissionRequested(asked) = observation {
+                    break asked.request;
+                }
+            };
+            match ends {
+                "interrupt" => opened.conversation.interrupt().await.expect("it is interrupted"),
+                _ => {
+                    let kill = "pkill -KILL -f fake_acp[.]py";
+                    let killed = opened.sandbox.exec(&shell(kill)).await.expect("it runs");
+                    assert!(killed.is_success(), "{killed:?}");
+                    tokio::time::sleep(Duration::from_millis(300)).await;
+                }
+            }
+            request
+        };
+        let (stop, request) = tokio::join!(prompt, stopped);
+        let expect = if ends == "interrupt" { TurnStop::Interrupted } else { TurnStop::Crashed };
+        assert_eq!(stop, Ok(expect), "{ends}");
+        let answered = opened.conversation.answer_permission(request, true).await;
+        assert_eq!(answered, Ok(()), "{ends}");
+    }
+}
+
+fn shell(code: &str) -> CommandSpec {
+    CommandSpec {
+        argv: ["sh", "-c", code].map(str::to_owned).to_vec(),
+        cwd: None,
+        env: BTreeMap::new(),
+        user: None,
+        stdin: Vec::new(),
+        timeout: Duration::from_secs(20),
+        output_max: 1 << 10,
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_breaks_is_no_fault_of_the_world() {
     let note = "noted the agent exited with 9; at last it said: something went wrong in here";
     check("say Now.\ncrash 9", TurnStop::Crashed, &["delivered", "said Now.", note]).await;
     let note = "noted the agent answered with an error: Internal error (\"overloaded\")";
     check("error overloaded", TurnStop::Crashed, &["delivered", note]).await;
+    let long = format!("error {}", "x".repeat(1 << 20));
+    let opened = open().await;
+    let (_, told) = opened.turn(&long).await;
+    assert!(told[1].chars().count() < 2_100, "{} characters", told[1].chars().count());
     check("stop refusal", TurnStop::Refused, &["delivered"]).await;
     check("stop max_tokens", TurnStop::Finished, &["delivered"]).await;
     // What was refused is answered so by some agents; nobody interrupted this one.
@@ -278,9 +328,18 @@ async fn closing_kills_what_does_not_go() {
     let timed = tokio::time::timeout(Duration::from_secs(2), prompt).await;
     assert!(timed.is_err(), "it does not return");
     opened.conversation.close().await.expect("it closes");
-    opened.sandbox.freeze().await.expect("it freezes");
-    let capture = opened.sandbox.capture(Turn(1)).await.expect("it is captured");
-    assert_eq!(capture.alive, 0);
+    // A kill is sent, not awaited; what is frozen in between dies when it thaws.
+    let mut alive = u32::MAX;
+    for _ in 0..50 {
+        opened.sandbox.freeze().await.expect("it freezes");
+        alive = opened.sandbox.capture(Turn(1)).await.expect("it is captured").alive;
+        opened.sandbox.thaw().await.expect("it thaws");
+        if alive == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(alive, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

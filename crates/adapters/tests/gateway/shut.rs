@@ -72,6 +72,22 @@ async fn what_is_under_way_when_the_wire_is_blocked_is_cut() {
 }
 
 #[tokio::test]
+async fn one_session_holds_so_many_connections_and_no_more() {
+    let bounds = Bounds { connections_max: 1, ..Bounds::default() };
+    let stage = Stage::with("", HostedPolicy::Shut, bounds);
+    let (held, theirs) = tokio::io::duplex(64);
+    let session = stage.session.clone();
+    let serving = tokio::spawn(async move { session.serve(theirs).await });
+    tokio::task::yield_now().await;
+    let (path, body) = says(WireFormat::OpenAiChat, "hello", false);
+    assert!(stage.ask(&path, body.clone()).await.is_broken, "one more than there may be");
+    assert_eq!(stage.sent_count(), 0);
+    drop(held);
+    serving.await.expect("it ends with its connection");
+    assert_eq!(stage.ask(&path, body).await.status, 200);
+}
+
+#[tokio::test]
 async fn requests_that_cannot_be_read_are_refused() {
     let bounds = Bounds { request_bytes_max: 10_000, ..Bounds::default() };
     let stage = Stage::with("", HostedPolicy::Shut, bounds);

@@ -273,6 +273,28 @@ async fn policies_change(sandbox: &dyn Sandbox) {
     wire.close().await;
 }
 
+/// Neither a flood of packets nor one of connections takes more of the harness than one session may.
+async fn floods_are_bounded(sandbox: &dyn Sandbox) {
+    let world = World::new();
+    let wire = Egress.open(sandbox, &[world.policy()], Vec::new()).await.unwrap();
+    let many = world.fill(
+        "import socket\nheld = []\nfor _ in range(200):\n    s = socket.create_connection(('{HOST}', {A}), 9)\n    \
+         s.sendall(b'GET / HTTP/1.1\\r\\n'); held.append(s)\nimport time; time.sleep(2)",
+    );
+    let packets = "import socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
+                   ends = time.time() + 2\nwhile time.time() < ends:\n    \
+                   try: s.sendto(b'x', ('192.0.2.1', 9))\n    except OSError: pass";
+    for (script, rule) in [(many.as_str(), "connections are carried already"), (packets, "refused")]
+    {
+        sandbox.exec(&super::stage::command(&["python3", "-c", script])).await.unwrap();
+        let taken = wire.take(Turn(1)).await.unwrap();
+        let refused = taken.list.iter().filter(|attempt| attempt.rule.contains(rule)).count();
+        assert!(refused > 0, "{rule}: {:?}", taken.list.first());
+        assert!(taken.list.len() < 200, "{} attempts are told", taken.list.len());
+    }
+    wire.close().await;
+}
+
 async fn local() -> (Stage, Box<dyn Sandbox>) {
     let stage = Stage::new();
     let sandbox = stage.sandbox("true", &limits()).await;
@@ -295,6 +317,12 @@ async fn what_is_allowed_passes_from_a_local_sandbox() {
 async fn policies_of_a_local_sandbox_change() {
     let (_stage, sandbox) = local().await;
     policies_change(&*sandbox).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn floods_of_a_local_sandbox_are_bounded() {
+    let (_stage, sandbox) = local().await;
+    floods_are_bounded(&*sandbox).await;
 }
 
 mod docker {

@@ -1,7 +1,7 @@
 //! One connection to an agent ([`Connection`]): handshake, prompts, permission requests, cancelling.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
 };
 
@@ -31,6 +31,9 @@ use super::{
 };
 use crate::agents::child::{Stdin, Stdout};
 
+/// Characters of an agent's error that are told.
+const ERROR_TOLD: usize = 2_000;
+
 /// A permission request that waits for its answer.
 struct Waiting {
     responder: Responder<RequestPermissionResponse>,
@@ -42,6 +45,8 @@ struct Waiting {
 struct Shared {
     updates: Arc<Mutex<Updates>>,
     waiting: Mutex<BTreeMap<RequestId, Waiting>>,
+    /// Requests that were answered already because their turn was stopped.
+    cancelled: Mutex<BTreeSet<RequestId>>,
     requests: Mutex<u32>,
 }
 
@@ -163,8 +168,12 @@ impl Connection {
         Ok(self.stop_of(&answer))
     }
 
-    /// Answers a permission request; an error if there is none of that number.
+    /// Answers a permission request; an error if there never was one of that number. An agent that was stopped in the
+    /// meantime has its answer already, and one that is gone needs none: its turn tells so.
     pub(super) fn answer_permission(&self, request: RequestId, allow: bool) -> Result<(), String> {
+        if self.shared.cancelled.lock().expect("no holder panics").remove(&request) {
+            return Ok(());
+        }
         let waiting = self.shared.waiting.lock().expect("no holder panics").remove(&request);
         let waiting = waiting.ok_or_else(|| format!("request {request} waits for no answer"))?;
         let kinds = match allow {
@@ -181,14 +190,16 @@ impl Connection {
             }
             None => RequestPermissionOutcome::Cancelled,
         };
-        waiting.responder.respond(RequestPermissionResponse::new(outcome)).map_err(told)
+        let _ = waiting.responder.respond(RequestPermissionResponse::new(outcome));
+        Ok(())
     }
 
     /// Asks the agent to stop the running turn; what it asked for is answered as the protocol wants it.
     pub(super) fn cancel(&self) {
         *self.was_cancelled.lock().expect("no holder panics") = true;
         let waiting = std::mem::take(&mut *self.shared.waiting.lock().expect("no holder panics"));
-        for (_, waiting) in waiting {
+        for (request, waiting) in waiting {
+            self.shared.cancelled.lock().expect("no holder panics").insert(request);
             let cancelled = RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled);
             let _ = waiting.responder.respond(cancelled);
         }
@@ -256,7 +267,12 @@ impl Shared {
     }
 }
 
+/// An error as it is told: an agent may put as much into one as into a message.
 fn told(error: agent_client_protocol::Error) -> String {
     let data = error.data.as_ref().map_or(String::new(), |data| format!(" ({data})"));
-    format!("{}{data}", error.message)
+    let text = format!("{}{data}", error.message);
+    match text.char_indices().nth(ERROR_TOLD) {
+        None => text,
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
 }

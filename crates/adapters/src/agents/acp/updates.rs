@@ -102,6 +102,10 @@ impl Updates {
 
     /// A permission is asked for; false if no turn is there to ask it in.
     pub(super) fn asks(&mut self, request: RequestId, about: ToolCallUpdate) -> bool {
+        self.pieces += 1;
+        if !self.has_room() {
+            return false;
+        }
         let id = about.tool_call_id.to_string();
         self.merge(&id, about.fields, about.meta.as_ref());
         self.flush();

@@ -11,6 +11,8 @@ pub struct Bounds {
     pub whole_bytes_max: usize,
     /// Bytes of an answer that are recorded; longer ones are not.
     pub recorded_bytes_max: usize,
+    /// Connections of one session at once; one more is closed unheard.
+    pub connections_max: usize,
 }
 
 impl Default for Bounds {
@@ -20,6 +22,7 @@ impl Default for Bounds {
             stream_bytes_max: 256 << 20,
             whole_bytes_max: 32 << 20,
             recorded_bytes_max: 64 << 20,
+            connections_max: 128,
         }
     }
 }

@@ -34,7 +34,7 @@ use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::watch,
+    sync::{Semaphore, watch},
     time::Instant,
 };
 
@@ -89,6 +89,7 @@ pub struct GatewaySession {
     answers: Mutex<BTreeSet<String>>,
     finished: Mutex<Vec<Finished>>,
     offers_tools: AtomicBool,
+    connections: Semaphore,
 }
 
 impl fmt::Debug for GatewaySession {
@@ -112,6 +113,7 @@ impl Gateway {
             answers: Mutex::default(),
             finished: Mutex::default(),
             offers_tools: AtomicBool::new(false),
+            connections: Semaphore::new(self.bounds.connections_max),
         })
     }
 }
@@ -122,6 +124,8 @@ impl GatewaySession {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        // Each connection holds a descriptor of the harness, which all sessions share.
+        let Ok(_held) = self.connections.try_acquire() else { return };
         let session = self.clone();
         let service = service_fn(move |request| {
             let session = session.clone();

@@ -6,6 +6,7 @@ mod records;
 mod result;
 mod schema;
 mod session;
+mod trajectory;
 mod wire;
 mod words;
 
