@@ -119,12 +119,29 @@ impl Head {
         let mut request = httparse::Request::new(&mut headers);
         match request.parse(bytes) {
             Ok(httparse::Status::Complete(length)) if length <= HEAD_MAX => {
-                Self::of(&request, length).map_or_else(Read::Bad, Read::Head)
+                match Self::of(&request, length) {
+                    Ok(head) if head.is_short_enough() => Read::Head(head),
+                    Ok(_) => Read::Bad("its head is too long"),
+                    Err(why) => Read::Bad(why),
+                }
             }
             Ok(httparse::Status::Partial) if bytes.len() <= HEAD_MAX => Read::More,
             Ok(_) => Read::Bad("its head is too long"),
             Err(_) => Read::Bad("it is no request of HTTP/1"),
         }
+    }
+
+    /// Whether what goes on can be read by the same bounds: it may name the host, and ends the connection.
+    fn is_short_enough(&self) -> bool {
+        self.kept().count() + 2 <= HEADERS_MAX && self.forwarded().len() <= HEAD_MAX
+    }
+
+    /// The headers that go on as they came.
+    fn kept(&self) -> impl Iterator<Item = &(String, Vec<u8>)> {
+        self.headers.iter().filter(|(name, _)| {
+            let is_dropped = name == "host" || HOP_BY_HOP.contains(&name.as_str());
+            !is_dropped && (self.is_upgrade || name != "upgrade")
+        })
     }
 
     fn of(request: &httparse::Request<'_, '_>, length: usize) -> Result<Self, &'static str> {
@@ -197,11 +214,8 @@ impl Head {
         if let Some(host) = host {
             add("host", host.as_bytes());
         }
-        for (name, value) in &self.headers {
-            let is_dropped = name == "host" || HOP_BY_HOP.contains(&name.as_str());
-            if !is_dropped && (self.is_upgrade || name != "upgrade") {
-                add(name, value);
-            }
+        for (name, value) in self.kept() {
+            add(name, value);
         }
         add("connection", if self.is_upgrade { b"upgrade" } else { b"close" });
         bytes.extend_from_slice(b"\r\n");
@@ -343,6 +357,24 @@ fn after_line(kind: LineKind, text: &[u8]) -> Option<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_goes_on_is_within_the_bounds_of_what_came() {
+        let check = |headers: usize, expect: bool| {
+            let text = format!("GET / HTTP/1.1\r\n{}\r\n", "a:\n".repeat(headers));
+            let read = Head::parse(text.as_bytes());
+            assert_eq!(matches!(read, Read::Head(_)), expect, "{headers} headers: {read:?}");
+            if let Read::Head(head) = read {
+                let again = Head::parse(&head.forwarded());
+                assert!(matches!(again, Read::Head(_)), "{again:?}");
+            }
+        };
+        check(HEADERS_MAX - 2, true);
+        check(HEADERS_MAX - 1, false);
+        let long = |length| format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(length));
+        assert!(matches!(Head::parse(long(HEAD_MAX - 60).as_bytes()), Read::Head(_)));
+        assert!(matches!(Head::parse(long(HEAD_MAX - 20).as_bytes()), Read::Bad(_)));
+    }
 
     #[test]
     fn heads_are_read_strictly() {

@@ -1,10 +1,14 @@
 //! Takes away what dead runs left on an engine ([`sweep`]); nothing whose owner may be alive is touched unasked.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
-use bollard::query_parameters::{
-    ListContainersOptions, ListImagesOptions, ListVolumesOptions, RemoveImageOptions,
-    RemoveVolumeOptions,
+use bollard::{
+    errors::Error,
+    models::ContainerSummary,
+    query_parameters::{
+        ListContainersOptions, ListImagesOptions, ListVolumesOptions, RemoveImageOptions,
+        RemoveVolumeOptions,
+    },
 };
 use engine::ports::sandbox::SandboxFault;
 
@@ -16,6 +20,13 @@ use super::{
     owner::Owner,
     remover::remove,
 };
+
+/// How often a list that cannot be read is asked for again, and how long after.
+const STATE_LOOKS: u32 = 20;
+const STATE_PAUSE: Duration = Duration::from_millis(100);
+
+/// States of containers that the API and Podman both have.
+const KNOWN_STATES: [&str; 4] = ["created", "running", "paused", "exited"];
 
 /// What a leftover is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,10 +98,7 @@ pub(super) async fn sweep_engine(
 }
 
 async fn containers(engine: &Engine) -> Result<Vec<(Leftover, Option<Owner>)>, SandboxFault> {
-    let options = ListContainersOptions { all: true, filters: ours(), ..Default::default() };
-    let listed = engine.docker.list_containers(Some(options)).await;
-    let listed = listed.map_err(|error| fault("list containers", &error))?;
-    let found = listed.into_iter().filter_map(|container| {
+    let found = listed(engine).await?.into_iter().filter_map(|container| {
         let labels = container.labels.unwrap_or_default();
         let is_program = labels.contains_key(LABEL_PROGRAM);
         let kind = if is_program { LeftoverKind::Program } else { LeftoverKind::Container };
@@ -98,6 +106,24 @@ async fn containers(engine: &Engine) -> Result<Vec<(Leftover, Option<Owner>)>, S
         Some((leftover, labels.get(LABEL_OWNER).and_then(|text| Owner::parse(text))))
     });
     Ok(found.collect())
+}
+
+/// Containers of ours. Podman calls one that has just ended `stopped`, a state that the API does not have, and the whole
+/// list cannot be read until that one is `exited`. One that stays so is left to a later sweep.
+async fn listed(engine: &Engine) -> Result<Vec<ContainerSummary>, SandboxFault> {
+    let list = async |filters| {
+        let options = ListContainersOptions { all: true, filters, ..Default::default() };
+        engine.docker.list_containers(Some(options)).await
+    };
+    for _ in 0..STATE_LOOKS {
+        match list(ours()).await {
+            Err(Error::JsonDataError { .. }) => tokio::time::sleep(STATE_PAUSE).await,
+            listed => return listed.map_err(|error| fault("list containers", &error)),
+        }
+    }
+    let mut known = ours().unwrap_or_default();
+    known.insert("status".to_owned(), KNOWN_STATES.map(str::to_owned).to_vec());
+    list(Some(known)).await.map_err(|error| fault("list containers", &error))
 }
 
 /// Run, session and attempt.
