@@ -95,8 +95,10 @@ impl Authority {
             Some(port) => Some(Some(port).filter(is_number)?.parse().ok()?),
             None => None,
         };
+        // One dot at the end stands for the root; a host of nothing but dots is none.
         let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-        Some(Self { host, port })
+        let is_host = !host.is_empty() && !host.ends_with('.');
+        is_host.then_some(Self { host, port })
     }
 
     /// As it is written in a header.
@@ -407,6 +409,8 @@ mod tests {
             ("Transfer-Encoding: chunked", Ok("Path(\"/x\")  Chunked")),
             ("Host: a\r\nHost: b", Err("it has several `Host` headers")),
             ("Host: a@b", Err("its `Host` header names no host")),
+            ("Host: .", Err("its `Host` header names no host")),
+            ("Host: a..", Err("its `Host` header names no host")),
         ];
         for (headers, expect) in posts {
             check(&format!("POST /x HTTP/1.1\r\n{headers}\r\n\r\n"), expect);
