@@ -305,6 +305,8 @@ fn read_ulimits(value: &Value) -> Option<Vec<(String, i64, i64)>> {
         let both = |key: &str| value.as_i64().or_else(|| value.get(key)?.as_i64());
         limits.push((name.clone(), both("soft")?, both("hard")?));
     }
+    // By name, so that one file makes one container however its keys stand.
+    limits.sort_unstable();
     Some(limits)
 }
 
