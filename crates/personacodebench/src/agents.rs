@@ -7,7 +7,7 @@ use std::{
 };
 
 use adapters::{
-    agents::{AcpLaunch, Solution},
+    agents::{AcpLaunch, Solution, placeholders::Fillable},
     catalog::{AgentKind, AgentMake},
 };
 use domain::{
@@ -210,7 +210,7 @@ fn acp_launch(configuration: &Configuration, command: &str) -> Result<AcpLaunch,
         match key.split_once('.') {
             None if key == "mode" => launch.mode = Some(value.clone()),
             Some(("env", name)) if !name.is_empty() => {
-                launch.env.insert(name.to_owned(), value.clone());
+                launch.env.insert(name.to_owned(), fillable(configuration, key, value)?);
             }
             Some(("option", name)) if !name.is_empty() => {
                 launch.options.push((name.to_owned(), value.clone()));
@@ -224,6 +224,16 @@ fn acp_launch(configuration: &Configuration, command: &str) -> Result<AcpLaunch,
         }
     }
     Ok(launch)
+}
+
+/// A value with its placeholders; those of the gateway need a model.
+fn fillable(configuration: &Configuration, key: &str, value: &str) -> Result<Fillable, Failure> {
+    let bad = |why: &dyn std::fmt::Display| Failure::input(format!("--set {key}={value}: {why}"));
+    let text = Fillable::parse(value).map_err(|unknown| bad(&unknown))?;
+    if text.wants_model() && configuration.model.is_none() {
+        return Err(bad(&"the agent has no model: name one with --agent-model"));
+    }
+    Ok(text)
 }
 
 fn script(path: &Path) -> Result<Script, Failure> {

@@ -3,6 +3,7 @@
 mod acp;
 mod child;
 mod matching;
+pub mod placeholders;
 mod scripted;
 
 pub use acp::{AcpAgent, AcpLaunch};

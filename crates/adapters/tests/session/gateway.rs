@@ -75,7 +75,7 @@ impl Agent for Asker {
 impl Conversation for Asking {
     async fn prompt(&self, message: &str, observer: &Observer) -> Result<TurnStop, AgentFault> {
         observer.delivered();
-        let ModelAccess { address, token } = self.access.clone();
+        let ModelAccess { address, token, .. } = self.access.clone();
         let argv = ["python3", "-c", PROGRAM, message].map(str::to_owned);
         let finished = self
             .sandbox

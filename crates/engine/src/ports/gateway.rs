@@ -54,6 +54,8 @@ pub struct ModelAccess {
     pub address: String,
     /// What it shows instead of a key; it opens this session's gateway and nothing else.
     pub token: String,
+    /// The model that is configured, as its provider calls it; none if none is.
+    pub model: Option<String>,
 }
 
 /// Opens gateways.

@@ -15,7 +15,7 @@ use engine::ports::{
 use tokio::time::timeout;
 
 use self::connection::Connection;
-use super::child::Child;
+use super::{child::Child, placeholders::Fillable};
 
 /// Updates that are older than the answer to a prompt arrive within this.
 const LATE_UPDATES_MS: u64 = 300;
@@ -34,7 +34,7 @@ pub struct AcpLaunch {
     /// Program and arguments inside the sandbox.
     pub argv: Vec<String>,
     /// Its variables.
-    pub env: BTreeMap<String, String>,
+    pub env: BTreeMap<String, Fillable>,
     /// The mode of the session that is asked for once it is open, by the agent's own name of it.
     pub mode: Option<String>,
     /// Options of the session by the agent's own names, set once it is open.
@@ -71,7 +71,11 @@ impl Agent for AcpAgent {
     ) -> Result<Box<dyn Conversation>, AgentFault> {
         let mut env = brief.env.clone();
         // What its owner says of it goes before.
-        env.extend(self.launch.env.clone());
+        for (name, value) in &self.launch.env {
+            let value = value.fill(brief.model.as_ref());
+            let value = value.map_err(|lack| AgentFault::NotOpened(format!("{name}: {lack}")))?;
+            env.insert(name.clone(), value);
+        }
         let command = CommandSpec {
             argv: self.launch.argv.clone(),
             cwd: Some(brief.workdir.clone()),

@@ -36,7 +36,7 @@ impl Gateways for ModelGateways {
             heard: terms.heard,
         });
         let address = format!("http://127.0.0.1:{PORT}");
-        (Arc::new(Line(session)), ModelAccess { address, token })
+        (Arc::new(Line(session)), ModelAccess { address, token, model: self.model.clone() })
     }
 }
 
