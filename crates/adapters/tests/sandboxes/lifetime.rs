@@ -13,7 +13,18 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use super::stage::{self, Stage, command, file, limits, run, sh};
 
-/// Processes of the host whose command line holds a mark.
+/// How long a process sleeps that can be told from all others: those of other tests, and of the same test in another
+/// process.
+fn mark(test: u32, process: u32) -> String {
+    format!("{test}.{process:07}")
+}
+
+/// A mark of this process.
+fn own_mark(test: u32) -> String {
+    mark(test, std::process::id())
+}
+
+/// Processes of the host that sleep with a mark.
 fn marked(mark: &str) -> usize {
     let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let path = entry.ok()?.path().join("cmdline");
@@ -34,16 +45,18 @@ fn flock(mark: &str) -> String {
 async fn dropping_kills_everybody() {
     let stage = Stage::new();
     let sandbox = stage.sandbox("true", &limits()).await;
-    sh(&*sandbox, &flock("4142.5")).await;
-    assert_eq!(marked("4142.5"), 7);
+    let mark = own_mark(4142);
+    sh(&*sandbox, &flock(&mark)).await;
+    assert_eq!(marked(&mark), 7);
     drop(sandbox);
-    assert_eq!(marked("4142.5"), 0);
+    assert_eq!(marked(&mark), 0);
     // Frozen processes die too.
     let sandbox = stage.sandbox("true", &limits()).await;
-    sh(&*sandbox, &flock("4143.5")).await;
+    let mark = own_mark(4143);
+    sh(&*sandbox, &flock(&mark)).await;
     sandbox.freeze().await.unwrap();
     drop(sandbox);
-    assert_eq!(marked("4143.5"), 0);
+    assert_eq!(marked(&mark), 0);
     assert_eq!(fs::read_dir(stage.state.path().join("sandboxes")).unwrap().count(), 0);
 }
 
@@ -51,29 +64,41 @@ async fn dropping_kills_everybody() {
 async fn the_end_is_proved() {
     let stage = Stage::new();
     let sandbox = stage.sandbox("true", &limits()).await;
-    sh(&*sandbox, &flock("4144.5")).await;
+    let mark = own_mark(4144);
+    sh(&*sandbox, &flock(&mark)).await;
     sandbox.freeze().await.unwrap();
     assert_eq!(sandbox.capture(Turn(1)).await.unwrap().alive, 8);
     sandbox.end().await.unwrap();
-    assert_eq!(marked("4144.5"), 0);
+    assert_eq!(marked(&mark), 0);
     assert_eq!(sandbox.capture(Turn(1)).await.unwrap().alive, 0);
 }
 
+/// Whatever a script would do when its children die: it does nothing any more.
 #[tokio::test]
 async fn a_started_command_can_be_killed() {
     let stage = Stage::new();
     let sandbox = stage.sandbox("true", &limits()).await;
-    let started =
-        sandbox.start(&command(&["sh", "-c", "sleep 4146.5 & sleep 4146.5"])).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    sandbox.kill(started.pid).await.unwrap();
-    assert_eq!(started.ended.await.unwrap(), Ended::Signalled(9));
-    // The leader's end is told; on a busy host its killed children may need a moment to be gone.
-    let begun = Instant::now();
-    while marked("4146.5") > 0 {
-        assert!(begun.elapsed() < Duration::from_secs(10), "a child of the command lives on");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let mark = own_mark(4146);
+    let check = async |script: &str| {
+        let script = script.replace("MARK", &mark);
+        let mut started = sandbox.start(&command(&["sh", "-c", &script])).await.unwrap();
+        let mut ready = [0; 6];
+        started.stdout.read_exact(&mut ready).await.unwrap();
+        assert_eq!(&ready, b"ready\n");
+        sandbox.kill(started.pid).await.unwrap();
+        assert_eq!(started.ended.await.unwrap(), Ended::Signalled(9), "{script}");
+        // The leader's end is told; on a busy host its killed children may need a moment to be gone.
+        let begun = Instant::now();
+        while marked(&mark) > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(10), "children live on: {script}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    check("echo ready; sleep MARK & sleep MARK").await;
+    let survivors =
+        "sleep MARK & first=$!; for i in $(seq 60); do sleep MARK & done; echo ready; wait $first
+                     for i in $(seq 9); do setsid sleep MARK & done; wait";
+    check(survivors).await;
 }
 
 /// The harness is killed without a chance to clean up; the next one finds and removes the rest.
@@ -88,7 +113,7 @@ async fn a_killed_harness_leaves_nobody() {
         let base = stage::base(&sandboxes, "true").await;
         let made = sandboxes.provision(&base, &limits(), Recording::Processes).await;
         let sandbox = made.unwrap();
-        sh(&*sandbox, &flock("4145.5")).await;
+        sh(&*sandbox, &flock(&own_mark(4145))).await;
         sandbox.freeze().await.unwrap();
         println!("ready");
         std::future::pending::<()>().await;
@@ -103,12 +128,13 @@ async fn a_killed_harness_leaves_nobody() {
     let mut lines =
         std::io::BufRead::lines(std::io::BufReader::new(harness.stdout.take().unwrap()));
     assert!(lines.any(|line| line.unwrap().ends_with("ready")));
-    assert_eq!(marked("4145.5"), 7);
+    let mark = mark(4145, harness.id());
+    assert_eq!(marked(&mark), 7);
     harness.kill().unwrap();
     harness.wait().unwrap();
     let begun = Instant::now();
-    while marked("4145.5") > 0 {
-        assert!(begun.elapsed() < Duration::from_secs(5), "{} live on", marked("4145.5"));
+    while marked(&mark) > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(5), "{} live on", marked(&mark));
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let left = || fs::read_dir(state.path().join("sandboxes")).unwrap().count();

@@ -20,6 +20,10 @@ use super::protocol::Count;
 
 /// A sweep that does not find the tree quiet or dead by then fails.
 const DEADLINE: Duration = Duration::from_secs(10);
+/// A tree that does not stop by then is killed as it runs.
+const KILL_WINDOW: Duration = Duration::from_secs(1);
+/// Between two looks at processes that have been told to stop or die.
+const LOOK_PAUSE: Duration = Duration::from_micros(200);
 /// Time in which a traced process that was stopped may have to be continued again.
 const CONTINUE_WINDOW: Duration = Duration::from_millis(50);
 
@@ -154,29 +158,13 @@ impl Sweep {
         if leader <= 1 || self.ours.contains(&leader) {
             return;
         }
-        // Until a look finds nobody new: what forks while it is being killed is found by the next look.
+        self.stop_tree(leader);
+        // Until a look finds nobody new: what could not be stopped may fork while it is being killed.
         let mut killed = BTreeSet::new();
         loop {
-            let all = self.processes();
-            let parents: BTreeMap<i32, i32> = all.iter().map(|one| (one.pid, one.parent)).collect();
-            let descends = |mut pid: i32| {
-                while let Some(parent) = parents.get(&pid) {
-                    if *parent == leader {
-                        return true;
-                    }
-                    pid = *parent;
-                }
-                false
-            };
-            let belongs = |one: &Process| {
-                [one.pid, one.group, one.session].contains(&leader) || descends(one.pid)
-            };
-            let found: Vec<i32> = all
-                .iter()
-                .filter(|one| one.is_alive() && belongs(one))
-                .map(|one| one.pid)
-                .filter(|pid| !killed.contains(pid))
-                .collect();
+            let is_new = |one: &Process| one.is_alive() && !killed.contains(&one.pid);
+            let found = self.tree(leader).into_iter().filter(is_new).map(|one| one.pid);
+            let found: Vec<i32> = found.collect();
             if found.is_empty() {
                 return;
             }
@@ -187,6 +175,45 @@ impl Sweep {
             send(leader, Signal::SIGKILL);
             killed.extend(found);
         }
+    }
+
+    /// Stops a tree that is about to be killed: whoever sees its child die must not start another, which could leave
+    /// the tree.
+    fn stop_tree(&self, leader: i32) {
+        let deadline = Instant::now() + KILL_WINDOW;
+        let mut told = BTreeSet::new();
+        let mut good_looks = 0;
+        while good_looks < 2 && Instant::now() < deadline {
+            let mut left = self.tree(leader);
+            // One that only waits for a stopped child would go on as soon as that child is dead.
+            left.retain(|process| told.insert(process.pid) || !process.is_quiet());
+            if left.is_empty() {
+                good_looks += 1;
+                continue;
+            }
+            good_looks = 0;
+            for process in left {
+                send(process.pid, Signal::SIGSTOP);
+            }
+            thread::sleep(LOOK_PAUSE);
+        }
+    }
+
+    /// The processes of a group, of the session of its leader and below it.
+    fn tree(&self, leader: i32) -> Vec<Process> {
+        let mut all = self.processes();
+        let parents: BTreeMap<i32, i32> = all.iter().map(|one| (one.pid, one.parent)).collect();
+        let descends = |mut pid: i32| {
+            while let Some(parent) = parents.get(&pid) {
+                if *parent == leader {
+                    return true;
+                }
+                pid = *parent;
+            }
+            false
+        };
+        all.retain(|one| [one.pid, one.group, one.session].contains(&leader) || descends(one.pid));
+        all
     }
 
     /// Kills every process but pid 1 and ours; returns once two looks in a row find nobody alive.
@@ -235,7 +262,7 @@ impl Sweep {
                     self.stopped.insert(process.pid);
                 }
             }
-            thread::sleep(Duration::from_micros(200));
+            thread::sleep(LOOK_PAUSE);
         }
         Ok(())
     }
