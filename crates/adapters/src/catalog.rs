@@ -42,6 +42,11 @@ impl AgentKind {
         ("acp:COMMAND", "a program of the sandbox that speaks the Agent Client Protocol"),
     ];
 
+    /// Whether such an agent asks a model of its own, which a gateway can measure.
+    pub fn works_with_a_model(&self) -> bool {
+        matches!(self, AgentKind::Acp(_))
+    }
+
     /// What a name means; everything that is no built-in name is the path of a script.
     pub fn parse(name: &AgentName) -> Self {
         match name.as_str() {

@@ -214,6 +214,8 @@ impl Stage {
             Command::VerifyCompletion => self.verify_completion().await,
             Command::End(_) => {
                 self.close().await;
+                // After a fault nothing was captured, and what was paid for until then is told all the same.
+                self.take_calls(Turn(self.turn.load(Ordering::Relaxed)))?;
                 Ok(Answer::Closed)
             }
         }

@@ -19,7 +19,7 @@ use domain::{
 use engine::ports::agent::Agent;
 use store::release_files::{LoadedRelease, StepFiles, read_script};
 
-use crate::{conduct::entries, failure::Failure, options};
+use crate::{conduct::entries, failure::Failure, models::AgentModel, options};
 
 /// The agents of one run: what a configuration names, made for each pair.
 pub struct Agents {
@@ -32,6 +32,7 @@ pub struct Agents {
     own: Option<(Script, Option<PairId>)>,
     /// Of an agent that is a program of its own.
     launch: Option<AcpLaunch>,
+    model: Option<AgentModel>,
 }
 
 impl Agents {
@@ -78,7 +79,26 @@ impl Agents {
             }
             solutions.insert(id.clone(), solution);
         }
-        Ok(Self { kind, oracles, solutions, step_solutions, counterexamples, own, launch })
+        Ok(Self {
+            kind,
+            oracles,
+            solutions,
+            step_solutions,
+            counterexamples,
+            own,
+            launch,
+            model: None,
+        })
+    }
+
+    /// The same agents with a model that they reach through a gateway.
+    pub fn with_model(self, model: Option<AgentModel>) -> Self {
+        Self { model, ..self }
+    }
+
+    /// The model that they reach through a gateway, if they have one.
+    pub fn model(&self) -> Option<&AgentModel> {
+        self.model.as_ref()
     }
 
     /// Channels that the driver gives, the same for every pair.

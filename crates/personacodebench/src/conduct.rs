@@ -47,6 +47,7 @@ use crate::{
     attempts::{Attempts, read_failure, refusal},
     failure::Failure,
     host::Host,
+    models::AgentModel,
     options,
     record::{Kept, Recorder},
 };
@@ -531,7 +532,7 @@ impl Wardrobe {
             user: Arc::new(TemplateUser),
             checks: Arc::new(SandboxChecks),
             wires: Arc::new(Egress),
-            gateways: None,
+            gateways: self.agents.model().map(AgentModel::gateways),
             clock: Arc::new(RealClock::begin()),
             record: recorder,
             watch: Arc::new(Watcher { live: self.live.clone(), label: self.label.clone() }),

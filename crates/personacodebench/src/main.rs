@@ -11,6 +11,7 @@ mod exit_code;
 mod failure;
 mod host;
 mod interrupts;
+mod models;
 mod options;
 mod output;
 mod pages;

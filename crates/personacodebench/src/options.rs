@@ -52,6 +52,29 @@ pub enum OptionsError {
     /// A setting is not `KEY=VALUE`.
     #[error("--set `{0}`: expected KEY=VALUE")]
     Setting(String),
+    /// A model was named and no agent works with one.
+    #[error("--agent-model {0}: no agent of this run works with a model")]
+    ModelUnused(String),
+    /// Nobody says where a model is.
+    #[error(
+        "--agent {agent}: nothing says where its model {model} is: name a models file with --models"
+    )]
+    NoModelsFile {
+        /// The agent.
+        agent: String,
+        /// Its model.
+        model: String,
+    },
+    /// Nobody says which model of a file is meant.
+    #[error(
+        "--models {file}: nothing says with which of its models the agent {agent} works: name one with --agent-model"
+    )]
+    NoModel {
+        /// The agent.
+        agent: String,
+        /// The file.
+        file: PathBuf,
+    },
     /// No agent was named.
     #[error("no agent: name at least one with --agent (see `pcb list agents`)")]
     NoAgent,
@@ -91,6 +114,8 @@ pub struct RunOptions {
     pub adhoc: Option<AdHoc>,
     /// One run each.
     pub configurations: Vec<Configuration>,
+    /// The file that says where models are; none if no agent has a gateway.
+    pub models: Option<PathBuf>,
     /// The arm.
     pub arm: Arm,
     /// Where agents work.
@@ -136,6 +161,10 @@ struct ConfigFile {
     /// Settings of the configuration as KEY=VALUE.
     #[serde(default)]
     set: Vec<String>,
+    /// The model of every agent that works with one, by its name in the models file.
+    agent_model: Option<String>,
+    /// The file that says where models are and what they cost.
+    models: Option<PathBuf>,
     /// What the user tells when; `progressive` without it.
     #[schemars(extend("enum" = names::<ArmArg>()))]
     arm: Option<String>,
@@ -212,10 +241,15 @@ impl RunOptions {
             pick(args.budget, file.budget.as_deref(), "budget", at)?.unwrap_or(BudgetArg::One);
         let agents = if args.agents.is_empty() { &file.agent } else { &args.agents };
         let settings = if args.settings.is_empty() { &file.set } else { &args.settings };
+        let model = args.agent_model.as_deref().or(file.agent_model.as_deref());
+        let models = args.models.clone().or(file.models);
+        let mut configurations = configurations(agents, settings)?;
+        choose_model(&mut configurations, model, models.as_deref())?;
         Ok(Self {
             release: args.release.clone(),
             adhoc,
-            configurations: configurations(agents, settings)?,
+            configurations,
+            models,
             arm: arm.into(),
             user: UserKind::Template,
             sandbox,
@@ -398,6 +432,35 @@ fn configurations(
     Ok(found)
 }
 
+/// Gives each agent that works with a model the one that is named, unless it names its own.
+fn choose_model(
+    configurations: &mut [Configuration],
+    model: Option<&str>,
+    models: Option<&Path>,
+) -> Result<(), OptionsError> {
+    let mut is_used = false;
+    for configuration in configurations {
+        if AgentKind::parse(&configuration.agent).works_with_a_model() {
+            is_used = true;
+            configuration.model = configuration.model.take().or(model.map(str::to_owned));
+            let agent = configuration.agent.to_string();
+            match (&configuration.model, models) {
+                (Some(model), None) => {
+                    return Err(OptionsError::NoModelsFile { agent, model: model.clone() });
+                }
+                (None, Some(file)) => {
+                    return Err(OptionsError::NoModel { agent, file: file.to_owned() });
+                }
+                (Some(_), Some(_)) | (None, None) => {}
+            }
+        }
+    }
+    match model {
+        Some(model) if !is_used => Err(OptionsError::ModelUnused(model.to_owned())),
+        _ => Ok(()),
+    }
+}
+
 /// A file that exists is a script whatever its name holds; `acp:` stands before a command; else `NAME[:MODEL[@EFFORT]]`.
 fn configuration(text: &str) -> Result<Configuration, OptionsError> {
     let bare = |agent: &str, model: Option<&str>, effort: Option<&str>| Configuration {
@@ -452,6 +515,32 @@ mod tests {
         for text in ["", ":m", "a:", "a:m@"] {
             assert!(configuration(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_model_goes_to_the_agents_that_work_with_one() {
+        let check = |agents: &[&str], model, file: Option<&str>, expect: Result<&[_], &str>| {
+            let agents: Vec<String> = agents.iter().map(|&agent| agent.to_owned()).collect();
+            let mut found = configurations(&agents, &[]).expect("agents");
+            let chosen = choose_model(&mut found, model, file.map(Path::new));
+            match expect {
+                Err(part) => {
+                    let told = chosen.expect_err("refused").to_string();
+                    assert!(told.contains(part), "{told}");
+                }
+                Ok(models) => {
+                    chosen.expect("taken");
+                    let found: Vec<_> = found.iter().map(|c| c.model.as_deref()).collect();
+                    assert_eq!(found, models, "{agents:?}");
+                }
+            }
+        };
+        check(&["nop", "acp:a"], Some("m"), Some("f"), Ok(&[None, Some("m")]));
+        check(&["acp:a"], None, None, Ok(&[None]));
+        check(&["nop"], None, Some("f"), Ok(&[None]));
+        check(&["nop"], Some("m"), Some("f"), Err("no agent of this run works with a model"));
+        check(&["acp:a"], Some("m"), None, Err("--models"));
+        check(&["acp:a"], None, Some("f"), Err("--agent-model"));
     }
 
     #[test]

@@ -30,6 +30,11 @@ pub enum ModelsFileProblem {
         /// Which key.
         key: &'static str,
     },
+    /// What names a key is no name of a variable; it may be the key itself and is not shown.
+    #[error(
+        "[[model]] `{0}`: key: expected the name of the variable that holds the key, never the key itself"
+    )]
+    Key(String),
     /// Two of one name.
     #[error("[[model]] `{0}` stands twice")]
     Twice(String),
@@ -69,6 +74,8 @@ pub struct ModelEntry {
     pub base: String,
     /// The variable of the host that holds the key; none for a server without keys.
     pub key: Option<String>,
+    /// The file with the certificates of the authorities that the provider is trusted by; none means those of the host.
+    pub ca: Option<String>,
     /// Calls at once.
     pub at_once: u32,
     /// Calls begun in a minute; none bounds them not.
@@ -94,6 +101,7 @@ struct WrittenModel {
     format: String,
     base: String,
     key: Option<String>,
+    ca: Option<String>,
     at_once: Option<u32>,
     per_minute: Option<u32>,
     deadline_sec: Option<u64>,
@@ -138,6 +146,9 @@ impl WrittenModel {
             return Err(ModelsFileProblem::Format { name: self.name, format: self.format });
         };
         let (at_once, deadline_sec) = (self.at_once.unwrap_or(8), self.deadline_sec.unwrap_or(300));
+        if self.key.as_deref().is_some_and(|key| !is_variable(key)) {
+            return Err(ModelsFileProblem::Key(self.name));
+        }
         let zeros = [
             ("at_once", at_once == 0),
             ("per_minute", self.per_minute == Some(0)),
@@ -152,6 +163,7 @@ impl WrittenModel {
             format,
             base: self.base,
             key: self.key,
+            ca: self.ca,
             at_once,
             per_minute: self.per_minute,
             deadline_sec,
@@ -181,6 +193,11 @@ impl WrittenPrice {
     }
 }
 
+fn is_variable(name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
+}
+
 fn formats() -> String {
     WireFormat::ALL.map(WireFormat::name).join(", ")
 }
@@ -207,6 +224,8 @@ mod tests {
         check(&model(""), Ok(1));
         check(&model("api_key = \"sk-1\""), Err("unknown field `api_key`"));
         check(&model("at_once = 0"), Err("at_once = 0"));
+        check(&model("key = \"A_KEY\"\nca = \"ca.pem\""), Ok(1));
+        check(&model("key = \"sk-a-key\""), Err("never the key itself"));
         check(&format!("{}{}", model(""), model("")), Err("`a` stands twice"));
         check(&model("").replace("gemini", "smoke"), Err("openai_chat, openai_responses"));
         let price = "[[price]]\nmodel = \"m\"\ninput = -1\noutput = 2";

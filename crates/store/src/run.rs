@@ -1,11 +1,13 @@
-//! What a run says of itself before its logs: [`RunRecord`], [`HostRecord`], and the head of an attempt's log.
+//! What a run says of itself before its logs: [`RunRecord`], [`HostRecord`], [`ModelsRecord`], and the head of an attempt's
+//! log.
 
 use std::collections::BTreeMap;
 
 use domain::{
-    evidence::ChannelSet,
-    ids::{Attempt, PairId, Repeat},
+    evidence::{ChannelSet, WireFormat},
+    ids::{Attempt, Hash, PairId, Repeat},
     plan::UserKind,
+    usage::Price,
 };
 
 /// What stands in `run.json` beside the plan.
@@ -19,6 +21,36 @@ pub struct RunRecord {
     pub started_utc: String,
     /// Where it runs.
     pub host: HostRecord,
+    /// How its agents reach their model; none if they have no gateway.
+    pub models: Option<ModelsRecord>,
+}
+
+/// How the agents of a run reach their model. No key is part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelsRecord {
+    /// Hash of the models file as it was.
+    pub file: Hash,
+    /// The entry of the configured model, then those by which the same model is reached in other forms.
+    pub entries: Vec<RecordedModel>,
+    /// What models cost.
+    pub prices: Vec<Price>,
+}
+
+/// Where a model is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedModel {
+    /// As the models file calls it.
+    pub name: String,
+    /// As its provider calls it.
+    pub model: String,
+    /// The form that is spoken.
+    pub format: WireFormat,
+    /// The provider's base address.
+    pub base: String,
+    /// The variable of the host that holds the key; none for a server without keys.
+    pub key_variable: Option<String>,
+    /// Certificates of the authorities that the provider is trusted by, as PEM; none means those of the host.
+    pub authorities: Option<String>,
 }
 
 /// The environment class of a run; only runs of equal classes are ranked together.

@@ -274,6 +274,7 @@ fn record() -> RunRecord {
             kernel: String::new(),
             toolchains: Default::default(),
         },
+        models: None,
     }
 }
 

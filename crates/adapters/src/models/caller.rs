@@ -195,6 +195,9 @@ impl Caller {
             let (why, after) = match self.provider.send(&request).await {
                 Err(SendFault::NotRecorded(why)) => return Err(ModelFault::NotRecorded(why)),
                 Err(SendFault::Unreachable(why)) => (why, None),
+                Err(untrusted @ SendFault::Untrusted { .. }) => {
+                    return Err(ModelFault::Provider(untrusted.to_string()));
+                }
                 Ok(mut reply) => {
                     let read = read_whole(&mut reply.body, ANSWER_BYTES_MAX, self.deadline).await;
                     match read {

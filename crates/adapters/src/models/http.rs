@@ -23,7 +23,10 @@ use thiserror::Error;
 use tokio::{net::TcpStream, time::Instant};
 use tokio_rustls::{
     TlsConnector,
-    rustls::{ClientConfig, RootCertStore, pki_types::ServerName},
+    rustls::{
+        self, ClientConfig, RootCertStore,
+        pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+    },
 };
 
 use super::{
@@ -92,6 +95,11 @@ impl BaseAddress {
     }
 }
 
+/// Certificates by which a provider is to be trusted cannot be used.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("these are no certificates of authorities as PEM: {0}")]
+pub struct BadAuthorities(pub String);
+
 /// A provider over HTTP.
 pub struct HttpProvider {
     base: BaseAddress,
@@ -109,6 +117,20 @@ impl HttpProvider {
     /// A provider at that address; without a key none is sent.
     pub fn new(base: BaseAddress, key: Option<Secret>) -> Self {
         Self { base, key, idle: Arc::default(), tls: OnceLock::new() }
+    }
+
+    /// Trusts servers by these authorities, given as PEM, and no longer by those of the host.
+    pub fn trusting(self, authorities: &str) -> Result<Self, BadAuthorities> {
+        let bad = |why: &dyn std::fmt::Display| BadAuthorities(why.to_string());
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(authorities.as_bytes()) {
+            let certificate = certificate.map_err(|error| bad(&error))?;
+            roots.add(certificate).map_err(|error| bad(&error))?;
+        }
+        if roots.is_empty() {
+            return Err(bad(&"there is none"));
+        }
+        Ok(Self { tls: OnceLock::from(connector(roots)), ..self })
     }
 
     /// A connection that was used before and is still open.
@@ -146,8 +168,7 @@ impl HttpProvider {
                 "this host has no root certificates (Debian: install ca-certificates)",
             ));
         }
-        let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
-        Ok(self.tls.get_or_init(|| TlsConnector::from(Arc::new(config))))
+        Ok(self.tls.get_or_init(|| connector(roots)))
     }
 
     fn request(&self, asked: &ProviderRequest) -> Result<Request<Full<Bytes>>, String> {
@@ -173,6 +194,19 @@ impl HttpProvider {
             headers.insert(name, value);
         }
         Ok(request)
+    }
+}
+
+fn connector(roots: RootCertStore) -> TlsConnector {
+    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    TlsConnector::from(Arc::new(config))
+}
+
+/// What is wrong with a server's certificate, if that is why there is no connection.
+fn certificate_fault(error: &io::Error) -> Option<String> {
+    match error.get_ref()?.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(why) => Some(why.to_string()),
+        _ => None,
     }
 }
 
@@ -202,6 +236,10 @@ where
 impl Provider for HttpProvider {
     async fn send(&self, asked: &ProviderRequest) -> Result<ProviderReply, SendFault> {
         let unreachable = |why: &dyn std::fmt::Display| SendFault::Unreachable(why.to_string());
+        let untrusted = |error: &io::Error| match certificate_fault(error) {
+            Some(why) => SendFault::Untrusted { host: self.base.authority(), why },
+            None => unreachable(error),
+        };
         if let Some(mut sender) = self.kept().await {
             let request = self.request(asked).map_err(|why| unreachable(&why))?;
             // A kept connection may just have been closed at the other end: then a new one is asked.
@@ -212,7 +250,7 @@ impl Provider for HttpProvider {
         let dialled = tokio::time::timeout(DIAL, self.dial()).await;
         let mut sender = dialled
             .map_err(|_| unreachable(&format!("no connection within {} s", DIAL.as_secs())))?
-            .map_err(|error| unreachable(&error))?;
+            .map_err(|error| untrusted(&error))?;
         let request = self.request(asked).map_err(|why| unreachable(&why))?;
         let response = sender.send_request(request).await.map_err(|error| unreachable(&error))?;
         Ok(self.reply(response, sender))

@@ -49,6 +49,14 @@ pub enum SendFault {
     /// No connection, or it broke before an answer began.
     #[error("provider cannot be reached: {0}")]
     Unreachable(String),
+    /// The certificate with which the provider shows itself is not trusted: to ask again changes nothing.
+    #[error("certificate of {host} is not trusted: {why}")]
+    Untrusted {
+        /// Host, and port if it is not the usual one.
+        host: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A replay holds no such exchange; the text shows the nearest one.
     #[error("{0}")]
     NotRecorded(String),

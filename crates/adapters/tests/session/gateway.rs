@@ -156,7 +156,7 @@ const SAYS: &str = "[[on]]\n[[on.answer]]\nsay = \"It is done.\"\n\
 #[tokio::test]
 async fn calls_are_used_up_and_cut() {
     let Some(ended) = session(SAYS, |_| {}).await else { return };
-    let used = Observation::Used { tokens: 1_200, cost_microusd: Some(1_200) };
+    let used = Observation::Used { tokens: Some(1_200), cost_microusd: Some(1_200) };
     assert!(observations(&ended).any(|seen| *seen == used), "{}", ended.story());
     let said = observations(&ended).any(
         |seen| matches!(seen, Observation::AgentSaid { text, .. } if text.contains("It is done.")),

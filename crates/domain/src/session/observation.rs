@@ -65,8 +65,8 @@ pub enum Observation {
     PermissionRequested(Permission),
     /// Tokens and cost since the last report.
     Used {
-        /// Tokens.
-        tokens: u64,
+        /// Tokens; none if nobody told them.
+        tokens: Option<u64>,
         /// Cost in millionths of a US dollar; none if unpriced.
         cost_microusd: Option<u64>,
     },

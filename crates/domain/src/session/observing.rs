@@ -93,10 +93,12 @@ impl Session {
     }
 
     /// The gateway only reports; the machine blocks.
-    fn use_up(&mut self, tokens: u64, cost_microusd: Option<u64>) {
+    fn use_up(&mut self, tokens: Option<u64>, cost_microusd: Option<u64>) {
         self.progress.follow();
         let used = &mut self.used;
-        used.tokens = Some(used.tokens.unwrap_or(0).saturating_add(tokens));
+        if let Some(tokens) = tokens {
+            used.tokens = Some(used.tokens.unwrap_or(0).saturating_add(tokens));
+        }
         match cost_microusd {
             Some(cost) => {
                 used.cost_microusd = Some(used.cost_microusd.unwrap_or(0).saturating_add(cost));

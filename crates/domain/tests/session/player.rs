@@ -149,7 +149,7 @@ impl Player {
             self.answer(id, Answer::PermissionAnswered);
         }
         if let Some(tokens) = turn.tokens {
-            self.observe(Observation::Used { tokens, cost_microusd: None });
+            self.observe(Observation::Used { tokens: Some(tokens), cost_microusd: None });
         }
         if !turn.text.is_empty() {
             let text = turn.text.clone();

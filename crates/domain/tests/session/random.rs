@@ -352,7 +352,7 @@ fn work(player: &mut Player, dice: &mut Dice, id: CommandId, number: usize, spec
     show(player, &facts, now);
     if turn.acts {
         let tokens = dice.below(300) as u64;
-        player.observe(Observation::Used { tokens, cost_microusd: Some(tokens) });
+        player.observe(Observation::Used { tokens: Some(tokens), cost_microusd: Some(tokens) });
     }
     for (class, subject) in turn.requests {
         let (request, class) = (RequestId(number as u32), Some(class));

@@ -47,7 +47,7 @@ impl Transcript {
             Observation::PermissionRequested(permission) => {
                 self.permissions.push(permission.clone());
             }
-            Observation::Used { tokens, .. } => {
+            Observation::Used { tokens: Some(tokens), .. } => {
                 self.tokens = Some(self.tokens.unwrap_or(0).saturating_add(*tokens));
             }
             _ => {}

@@ -111,12 +111,9 @@ impl Stage {
     }
 }
 
-/// What the machine counts of a call; unknown tokens count as none and their price as unknown.
+/// What the machine counts of a call.
 fn used(call: &ModelCall) -> Observation {
-    Observation::Used {
-        tokens: call.tokens.total().unwrap_or(0),
-        cost_microusd: call.cost_microusd,
-    }
+    Observation::Used { tokens: call.tokens.total(), cost_microusd: call.cost_microusd }
 }
 
 fn hosted_attempts(call: &ModelCall) -> impl Iterator<Item = NetAttempt> + '_ {

@@ -218,7 +218,8 @@ impl Observer {
         self.send(Observation::AgentPlanned { turn: self.turn, at_ms: self.now_ms(), entries });
     }
 
-    /// What the agent itself counts; the turn is the observer's.
+    /// What the agent itself counts; the turn is the observer's. It stays the agent's account: budgets and scores count
+    /// what the gateway saw, and a driver has no way to add to that.
     pub fn claims(&self, claim: UseClaim) {
         self.send(Observation::UseClaimed(UseClaim { turn: self.turn, ..claim }));
     }
@@ -239,11 +240,6 @@ impl Observer {
     /// Something that sets a flag and ends nothing by itself.
     pub fn flagged(&self, flag: Flag, detail: impl Into<String>) {
         self.send(Observation::Flagged { flag, detail: detail.into() });
-    }
-
-    /// Tokens and cost since the last report.
-    pub fn used(&self, tokens: u64, cost_microusd: Option<u64>) {
-        self.send(Observation::Used { tokens, cost_microusd });
     }
 
     fn send(&self, observation: Observation) {

@@ -68,7 +68,7 @@ impl Wanted<'_> {
             for name in self.names(*arm) {
                 let (plan, agents) = self.plan(*arm, &name, host)?;
                 let path = group.join(format!("{}-{name}", arm.name()));
-                let run = create(&path, &plan, self.loaded, host, bases)?;
+                let run = create(&path, &plan, self.loaded, host, bases, &agents)?;
                 runs.push(CalibrationRun { run, agents: Arc::new(agents) });
             }
         }

@@ -10,7 +10,6 @@ use std::{
 
 use adapters::models::{
     caller::{Caller, Caps},
-    http::{BaseAddress, HttpProvider},
     scripted::{ModelScript, ScriptedModel},
 };
 use clap::{Args, Subcommand};
@@ -18,7 +17,7 @@ use engine::ports::model::{Model as _, Prompt, PromptLine, ReplySchema};
 use store::models_file::ModelsFile;
 use tokio::net::TcpListener;
 
-use crate::{exit_code::ExitCode, failure::Failure, options};
+use crate::{exit_code::ExitCode, failure::Failure, models};
 
 /// Arguments of `pcb model`.
 #[derive(Clone, Debug, Args)]
@@ -89,13 +88,8 @@ pub fn run(args: &ModelArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::input(format!("{}: {error}", path.display())))
-}
-
 async fn serve(args: &ServeArgs) -> Result<ExitCode, Failure> {
-    let script = ModelScript::parse(&read(&args.script)?)
+    let script = ModelScript::parse(&models::read(&args.script)?)
         .map_err(|problem| Failure::input(format!("{}: {problem}", args.script.display())))?;
     let failed = |error: io::Error| Failure::input(format!("--listen {}: {error}", args.listen));
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
@@ -114,7 +108,7 @@ async fn ask(args: &AskArgs) -> Result<ExitCode, Failure> {
     let schema = match &args.schema {
         None => None,
         Some(path) => {
-            let schema = serde_json::from_str(&read(path)?)
+            let schema = serde_json::from_str(&models::read(path)?)
                 .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
             Some(ReplySchema { name: "answer".to_owned(), schema })
         }
@@ -149,17 +143,16 @@ async fn ask(args: &AskArgs) -> Result<ExitCode, Failure> {
 
 /// The model of that name in a models file, with its key from the variable that the file names.
 fn configured(path: &Path, name: &str) -> Result<Caller, Failure> {
-    let shown = path.display();
-    let bad = |problem: &dyn std::fmt::Display| Failure::input(format!("{shown}: {problem}"));
-    let file = ModelsFile::parse(&read(path)?).map_err(|problem| bad(&problem))?;
-    let entry = file.model(name).ok_or_else(|| {
-        let known: Vec<&str> = file.models.iter().map(|entry| entry.name.as_str()).collect();
-        bad(&format!("no [[model]] `{name}`; there are: {}", known.join(", ")))
-    })?;
-    let base = BaseAddress::parse(&entry.base).map_err(|problem| bad(&problem))?;
-    let key = entry.key.as_deref().map(options::model_key).transpose()?;
+    let bad =
+        |problem: &dyn std::fmt::Display| Failure::input(format!("{}: {problem}", path.display()));
+    let file = ModelsFile::parse(&models::read(path)?).map_err(|problem| bad(&problem))?;
+    let entry = models::entry(&file, path, name)?;
+    let authorities = models::authorities(path, entry)?;
+    let (key, trusted) = (entry.key.as_deref(), authorities.as_deref());
+    let provider = models::provider(&entry.name, &entry.base, key, trusted)
+        .map_err(|failure| bad(&failure.message))?;
     Ok(Caller {
-        provider: Arc::new(HttpProvider::new(base, key)),
+        provider: Arc::new(provider),
         format: entry.format,
         model: entry.model.clone(),
         prices: Arc::new(file.prices.clone()),

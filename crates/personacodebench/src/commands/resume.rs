@@ -8,7 +8,7 @@ use store::reader::{GroupReader, RunReader};
 use super::run::{SandboxArg, finish, runtime};
 use crate::{
     agents::Agents, arguments::RunFolder, attempts::read_failure, conduct, exit_code::ExitCode,
-    failure::Failure, host::Host, interrupts::Interrupts, options::JOBS_MAX,
+    failure::Failure, host::Host, interrupts::Interrupts, models::AgentModel, options::JOBS_MAX,
 };
 
 /// Arguments of `pcb resume`.
@@ -45,6 +45,11 @@ async fn resume(args: &ResumeArgs, runs: Vec<RunReader>) -> Result<ExitCode, Fai
     let host = Host::probe(sandbox).await?;
     let jobs = args.jobs.unwrap_or(first.plan.side.jobs);
     let pairs = runs.iter().flat_map(|run| &run.plan.specs).map(|spec| &spec.pair);
+    let mut agents = Vec::new();
+    for run in &runs {
+        let model = run.record.models.clone().map(AgentModel::of_record).transpose()?;
+        agents.push(Arc::new(Agents::new(&run.plan.configuration, &loaded)?.with_model(model)));
+    }
     let mut interrupts = Interrupts::new()?;
     let making = conduct::bases(&loaded, pairs, &host, jobs);
     let Some(bases) = interrupts.unless_heard(making).await else {
@@ -52,11 +57,7 @@ async fn resume(args: &ResumeArgs, runs: Vec<RunReader>) -> Result<ExitCode, Fai
         return Ok(ExitCode::Interrupted);
     };
     let bases = bases?;
-    let mut with_agents = Vec::new();
-    for run in runs {
-        let agents = Agents::new(&run.plan.configuration, &loaded)?;
-        with_agents.push((run, Arc::new(agents)));
-    }
+    let with_agents = runs.into_iter().zip(agents).collect();
     finish(with_agents, &loaded, &host, &bases, jobs, args.json, interrupts).await
 }
 

@@ -26,6 +26,7 @@ use crate::{
     failure::Failure,
     host::Host,
     interrupts::Interrupts,
+    models::AgentModel,
     options::{JOBS_MAX, REPEATS_MAX, RunOptions},
     releases,
     tables::Tables,
@@ -49,6 +50,14 @@ pub struct RunArgs {
     /// env.NAME=VALUE.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
+    /// The model of every agent that works with one, by its name in the models file.
+    #[arg(long, value_name = "NAME")]
+    pub agent_model: Option<String>,
+    /// The file that says where models are and what they cost: the agent reaches its model through a gateway that
+    /// measures, and finds it by the placeholders {gateway.openai}, {gateway.anthropic}, {gateway.gemini},
+    /// {gateway.token} and {model} in env.NAME=VALUE.
+    #[arg(long, value_name = "FILE")]
+    pub models: Option<PathBuf>,
     /// What the user tells when [default: progressive; for Harbor tasks: no-persona].
     #[arg(long, value_enum)]
     pub arm: Option<ArmArg>,
@@ -173,10 +182,17 @@ async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode,
     let host = Host::probe(options.sandbox).await?;
     let mut plans = Vec::new();
     for configuration in &options.configurations {
-        let agents = Agents::new(configuration, loaded)?;
+        let model = match (&options.models, &configuration.model) {
+            (Some(file), Some(name)) => Some(AgentModel::of_file(file, name)?),
+            _ => None,
+        };
+        let agents = Agents::new(configuration, loaded)?.with_model(model);
         let channels = host.channels().union(&agents.channels()).copied().collect();
         let plan = plan(options, configuration, loaded, &host, channels)?;
         agents.refuse_missing(&plan)?;
+        if let Some(model) = agents.model() {
+            model.refuse_unreachable(&plan, loaded, &host)?;
+        }
         plans.push((plan, Arc::new(agents)));
     }
     let group = group_folder(&options.out, loaded.release.id.as_str())?;
@@ -195,7 +211,7 @@ async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode,
     let mut runs = Vec::new();
     for (plan, agents) in plans {
         let path = group.join(run_name(&plan, &runs));
-        runs.push((create(&path, &plan, loaded, &host, &bases)?, agents));
+        runs.push((create(&path, &plan, loaded, &host, &bases, &agents)?, agents));
     }
     eprintln!("{}", group.display());
     finish(runs, loaded, &host, &bases, options.jobs, options.json, interrupts).await
@@ -211,6 +227,7 @@ pub fn create(
     loaded: &LoadedRelease,
     host: &Host,
     bases: &Bases,
+    agents: &Agents,
 ) -> Result<RunReader, Failure> {
     let made = bases.values().flat_map(conduct::PairBases::made);
     let versions = made.flat_map(|base| base.toolchain_versions.clone());
@@ -219,6 +236,7 @@ pub fn create(
         protocol: domain::plan::PROTOCOL,
         started_utc: utc::text(SystemTime::now()),
         host: host.record(versions.collect::<BTreeMap<_, _>>()),
+        models: agents.model().map(|model| model.record().clone()),
     };
     RunWriter::create(path, &record, plan, loaded).map_err(|error| {
         Failure::input(format!("the run {} cannot be written: {error}", path.display()))

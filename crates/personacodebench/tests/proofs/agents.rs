@@ -1,6 +1,9 @@
 //! Sessions with agents that are programs of their own: from the command line to the table, the story and an export.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
@@ -18,20 +21,31 @@ run echo 'Start it with a name: sh greet.sh Ada' > USAGE
 say I left a file called USAGE beside greet.sh. The work is done.
 "#;
 
-/// The smallest release with an agent in its environment, run by this agent; answers the run's group.
-fn with_fake(bench: &Bench, agent: &str, more: &[&str]) -> PathBuf {
+/// The smallest release, as `mine`, with this agent in its environment and these files beside it.
+pub fn place_fake(bench: &Bench, files: &[(&str, &str)]) {
     let release = bench.copy_of("tiny", "mine");
     let environment = release.join("tasks/greet/environment");
-    fs::write(environment.join("files/fake_acp.py"), FAKE).expect("the agent");
-    fs::write(environment.join("files/turns.txt"), TURNS).expect("its turns");
+    let mut names = Vec::new();
+    for (name, text) in [("fake_acp.py", FAKE)].iter().chain(files) {
+        fs::write(environment.join("files").join(name), text).expect("a file of the agent");
+        names.push(format!("files/{name}"));
+    }
     let setup = environment.join("setup.sh");
     let script = fs::read_to_string(&setup).expect("a setup");
-    let placed = "mkdir -p /opt/fake\ncp files/fake_acp.py files/turns.txt /opt/fake/\n";
-    fs::write(&setup, script + placed).expect("a longer setup");
-    let run = [&["run", "mine", "--agent", agent, "--out", "out"], more].concat();
-    bench.pcb(&run);
-    let group = fs::read_dir(bench.out()).expect("out").next().expect("a group").expect("a folder");
-    group.path()
+    let placed = format!("mkdir -p /opt/fake\ncp {} /opt/fake/\n", names.join(" "));
+    fs::write(&setup, script + &placed).expect("a longer setup");
+}
+
+/// The only folder in another.
+pub fn only_folder(folder: &Path) -> PathBuf {
+    fs::read_dir(folder).expect("a folder").next().expect("one in it").expect("a folder").path()
+}
+
+/// Runs it with this agent; answers the run's group.
+fn with_fake(bench: &Bench, agent: &str, more: &[&str]) -> PathBuf {
+    place_fake(bench, &[("turns.txt", TURNS)]);
+    bench.pcb(&[&["run", "mine", "--agent", agent, "--out", "out"], more].concat());
+    only_folder(&bench.out())
 }
 
 #[test]
@@ -44,8 +58,7 @@ fn an_acp_agent_is_run_scored_shown_and_exported() {
     assert_eq!(report["rows"][0]["sessions"][0]["class"], "joint pass", "{report}");
     bench.expect(0, &["replay", shown]);
 
-    let run = fs::read_dir(&group).expect("a group").next().expect("a run").expect("a folder");
-    let run = run.path();
+    let run = only_folder(&group);
     let run = run.to_str().expect("a plain path");
     let told = bench.expect(0, &["show", run, "caretaker--greet"]).stdout;
     for words in [
@@ -82,8 +95,7 @@ fn an_acp_agent_that_cannot_be_opened_is_a_fault_with_its_reason() {
     let report = bench.report(&[&group]);
     let session = &report["rows"][0]["sessions"][0];
     assert_eq!(session["class"], "infra", "{report}");
-    let run = fs::read_dir(&group).expect("a group").next().expect("a run").expect("a folder");
-    let run = run.path();
+    let run = only_folder(&group);
     let shown = run.to_str().expect("a plain path");
     let told = bench.pcb(&["show", shown, "caretaker--greet"]).stdout;
     assert!(told.contains("/opt/fake/absent is not in the sandbox"), "{told}");

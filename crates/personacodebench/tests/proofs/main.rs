@@ -16,6 +16,7 @@ mod golden_run;
 mod harbor_export;
 mod harbor_tasks;
 mod kill_and_resume;
+mod model_calls;
 mod models;
 mod ordinary_user;
 mod page;

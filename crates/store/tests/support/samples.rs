@@ -23,10 +23,10 @@ use domain::{
         Event, Excerpt, Observation, PlanEntry, PlanState, ToolActivity, ToolKind, ToolOutcome,
         ToolReturn, TurnStop, UseClaim, Watchdog, Wordsmith,
     },
-    usage::Tokens,
+    usage::{Price, Tokens},
     wording::Rejection,
 };
-use store::run::{AttemptHead, HostRecord, RunRecord};
+use store::run::{AttemptHead, HostRecord, ModelsRecord, RecordedModel, RunRecord};
 
 pub fn hash(digit: char) -> Hash {
     Hash::new(digit.to_string().repeat(64))
@@ -247,8 +247,9 @@ pub fn observations() -> Vec<Observation> {
             text: "the agent exited with 1".into(),
         },
         permission(None, None),
-        Observation::Used { tokens: u64::MAX, cost_microusd: None },
-        Observation::Used { tokens: 0, cost_microusd: Some(7) },
+        Observation::Used { tokens: Some(u64::MAX), cost_microusd: None },
+        Observation::Used { tokens: None, cost_microusd: None },
+        Observation::Used { tokens: Some(0), cost_microusd: Some(7) },
         Observation::WatchdogFired(Watchdog::Preparation),
         Observation::WatchdogFired(Watchdog::WallTime),
         Observation::WatchdogFired(Watchdog::Verification),
@@ -521,6 +522,24 @@ pub fn record() -> RunRecord {
             kernel: "Linux 6.8 x86_64".into(),
             toolchains: BTreeMap::from([("python3".to_owned(), "3.11.2".to_owned())]),
         },
+        models: Some(ModelsRecord {
+            file: hash('a'),
+            entries: vec![RecordedModel {
+                name: "luna".into(),
+                model: "gpt-6-luna".into(),
+                format: WireFormat::OpenAiResponses,
+                base: "https://api.example.com/v1".into(),
+                key_variable: Some("EXAMPLE_KEY".into()),
+                authorities: None,
+            }],
+            prices: vec![Price {
+                model: "gpt-6*".into(),
+                input: 1_250_000,
+                cached_input: Some(125_000),
+                cache_write: None,
+                output: u64::MAX,
+            }],
+        }),
     }
 }
 

@@ -206,8 +206,8 @@ impl GatewaySession {
         let reply = match timeout(patience.head_max, provider.send(&admitted.request)).await {
             Err(_) => return again(format!("no answer in {} s", patience.head_max.as_secs())),
             Ok(Err(SendFault::Unreachable(why))) => return again(why),
-            Ok(Err(missing @ SendFault::NotRecorded(_))) => {
-                return Asking::Never { why: missing.to_string() };
+            Ok(Err(fault @ (SendFault::NotRecorded(_) | SendFault::Untrusted { .. }))) => {
+                return Asking::Never { why: fault.to_string() };
             }
             Ok(Ok(reply)) => reply,
         };

@@ -148,7 +148,7 @@ impl<'a> Script<'a> {
             Event::Observed(Observation::ToolReturned(result)) => self.tool_returned(result),
             Event::Observed(Observation::Used { tokens, cost_microusd }) => {
                 self.used.reports += 1;
-                self.used.tokens += tokens;
+                self.used.tokens += tokens.unwrap_or(0);
                 self.used.cost_microusd += cost_microusd.unwrap_or(0);
                 self.used.unpriced += u32::from(cost_microusd.is_none());
             }

@@ -6,7 +6,7 @@ use domain::plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    evidence::Manifest,
+    evidence::{Manifest, WireFormat},
     plan::{BenchmarkSide, Configuration, PlanHead},
     wire::{Wire, wire},
     words::{Arm, Channel, UserKind},
@@ -38,6 +38,46 @@ wire! {
         kernel: String,
         /// Toolchains found, with their versions.
         toolchains: BTreeMap<String, String>,
+    }
+
+    /// How the agents of a run reach their model.
+    struct Models = run::ModelsRecord {
+        /// Hash of the models file.
+        file: String,
+        /// The entry of the configured model, then those by which the same model is reached in other forms.
+        entries: Vec<RecordedModel>,
+        /// What models cost.
+        prices: Vec<Price>,
+    }
+
+    /// Where a model is.
+    struct RecordedModel = run::RecordedModel {
+        /// As the models file calls it.
+        name: String,
+        /// As its provider calls it.
+        model: String,
+        /// The form that is spoken.
+        format: WireFormat,
+        /// The provider's base address.
+        base: String,
+        /// The variable of the host that holds the key.
+        key_variable: Option<String>,
+        /// Certificates of the authorities that the provider is trusted by, as PEM; none means those of the host.
+        authorities: Option<String>,
+    }
+
+    /// What a model costs, in millionths of a US dollar for a million tokens.
+    struct Price = domain::usage::Price {
+        /// The model's name; a `*` at its end stands for any rest.
+        model: String,
+        /// Fresh input.
+        input: u64,
+        /// Input read from a cache; none if that has no price of its own.
+        cached_input: Option<u64>,
+        /// Input written to a cache; none if that has no price of its own.
+        cache_write: Option<u64>,
+        /// Output.
+        output: u64,
     }
 
     /// The first line of an attempt's log.
@@ -109,6 +149,9 @@ pub(crate) struct RunFile {
     plan: PlanHead,
     /// The environment class.
     host: Host,
+    /// How its agents reach their model; absent if they have no gateway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    models: Option<Models>,
 }
 
 impl RunFile {
@@ -131,6 +174,7 @@ impl RunFile {
                 excluded: Wire::from_domain(&plan.excluded),
             },
             host: Host::from_domain(&record.host),
+            models: Wire::from_domain(&record.models),
         }
     }
 
@@ -154,6 +198,7 @@ impl RunFile {
             protocol: self.protocol,
             started_utc: self.started_utc,
             host: self.host.into_domain(),
+            models: self.models.into_domain(),
         };
         (record, plan)
     }
