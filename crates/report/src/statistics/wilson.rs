@@ -2,8 +2,7 @@
 
 use domain::score::Rate;
 
-/// The 97.5 % quantile of the standard normal distribution.
-const Z: f64 = 1.959_963_984_540_054;
+use super::Z;
 
 /// A two-sided 95 % interval of a proportion, both ends between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
