@@ -9,7 +9,7 @@ mod simulate;
 use std::process::ExitCode;
 
 use adapters::sandboxes::{
-    docker::{container_main, link::INSIDE_ARGUMENT},
+    docker::{KEEPER_ARGUMENT, container_main, keeper_main, link::INSIDE_ARGUMENT},
     doorway::{DOORWAY_ARGUMENT, doorway_main},
     local::{SUPERVISOR_ARGUMENT, supervisor_main},
 };
@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Some(first) if first == SUPERVISOR_ARGUMENT => supervisor_main(),
         Some(first) if first == INSIDE_ARGUMENT => container_main(),
         Some(first) if first == DOORWAY_ARGUMENT => doorway_main(),
+        Some(first) if first == KEEPER_ARGUMENT => keeper_main(),
         _ => {}
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use adapters::sandboxes::{
-    docker::{DockerSandboxes, SandboxLabels},
+    docker::{DockerSandboxes, EdgePlacement, SandboxLabels},
     local::LocalSandboxes,
 };
 use domain::{
@@ -44,6 +44,11 @@ impl Host {
             SandboxArg::Local => Self::local().await,
             SandboxArg::Docker => Self::docker().await,
         }
+    }
+
+    /// From where the edges of containers are opened, where sandboxes are containers and any can be.
+    pub fn edge(&self) -> Option<EdgePlacement> {
+        self.docker.as_ref()?.edge()
     }
 
     async fn docker() -> Result<Self, Failure> {

@@ -21,7 +21,7 @@ mod tables;
 mod told;
 
 use adapters::sandboxes::{
-    docker::{container_main, link::INSIDE_ARGUMENT},
+    docker::{KEEPER_ARGUMENT, container_main, keeper_main, link::INSIDE_ARGUMENT},
     doorway::{DOORWAY_ARGUMENT, doorway_main},
     local::{SUPERVISOR_ARGUMENT, supervisor_main},
 };
@@ -38,6 +38,7 @@ fn main() -> std::process::ExitCode {
         Some(first) if first == SUPERVISOR_ARGUMENT => supervisor_main(),
         Some(first) if first == INSIDE_ARGUMENT => container_main(),
         Some(first) if first == DOORWAY_ARGUMENT => doorway_main(),
+        Some(first) if first == KEEPER_ARGUMENT => keeper_main(),
         _ => {}
     }
     let command = Arguments::parse().command;

@@ -19,7 +19,7 @@ use domain::{
     release::{AllowedHost, Destination, Policy},
 };
 use engine::ports::{
-    sandbox::Sandbox,
+    sandbox::{Sandbox, SandboxFault},
     wire::{Wire, Wires},
 };
 
@@ -326,30 +326,99 @@ async fn floods_of_a_local_sandbox_are_bounded() {
 }
 
 mod docker {
+    use adapters::sandboxes::docker::{DockerSandboxes, EdgePlacement};
     use engine::ports::sandbox::{Recording, Sandboxes};
 
     use super::*;
-    use crate::stage::{base, docker};
+    use crate::{
+        docker::{containers, labels},
+        stage::{base, docker_address, supervisor},
+    };
+
+    /// Only a process of root beside the engine may enter.
+    const ENTERED: EdgePlacement = EdgePlacement::Entered;
+    const BESIDE: EdgePlacement = EdgePlacement::Beside;
+
+    fn sandboxes(edge: EdgePlacement) -> DockerSandboxes {
+        DockerSandboxes::with_edge(&docker_address(), &supervisor(), edge)
+    }
 
     /// Processes that are recorded are closed in by more than those that are not.
-    async fn sandbox(record: Recording) -> Box<dyn Sandbox> {
-        let sandboxes = docker();
+    async fn sandbox(edge: EdgePlacement, record: Recording) -> Box<dyn Sandbox> {
+        let sandboxes = sandboxes(edge);
         let base = base(&sandboxes, "true").await;
         sandboxes.provision(&base, &limits(), record).await.unwrap()
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn no_way_leads_out_of_a_container() {
-        no_way_leads_out(&*sandbox(Recording::Processes).await).await;
+        no_way_leads_out(&*sandbox(ENTERED, Recording::Processes).await).await;
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn what_is_allowed_passes_from_a_container() {
-        what_is_allowed_passes(&*sandbox(Recording::Processes).await).await;
+        what_is_allowed_passes(&*sandbox(ENTERED, Recording::Processes).await).await;
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn policies_of_a_container_change() {
-        policies_change(&*sandbox(Recording::Nothing).await).await;
+        policies_change(&*sandbox(ENTERED, Recording::Nothing).await).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn no_way_leads_out_past_an_edge_beside() {
+        no_way_leads_out(&*sandbox(BESIDE, Recording::Processes).await).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_allowed_passes_an_edge_beside() {
+        what_is_allowed_passes(&*sandbox(BESIDE, Recording::Processes).await).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn policies_at_an_edge_beside_change() {
+        policies_change(&*sandbox(BESIDE, Recording::Nothing).await).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn floods_of_an_edge_beside_are_bounded() {
+        floods_are_bounded(&*sandbox(BESIDE, Recording::Nothing).await).await;
+    }
+
+    /// It bears the session's labels, goes with the wire, and a wire whose keeper is gone says so.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_edge_beside_goes_with_its_wire() {
+        let run = "edge";
+        let sandboxes = sandboxes(BESIDE).labelled(labels(run));
+        let made = base(&sandboxes, "true").await;
+        let before = containers(run).await;
+        let sandbox = sandboxes.provision(&made, &limits(), Recording::Nothing).await.unwrap();
+        let main = containers(run).await;
+        let open = async || Egress.open(&*sandbox, &[Policy::Nothing], Vec::new()).await.unwrap();
+        let wire = open().await;
+        assert_eq!(sandboxes.edge(), Some(BESIDE));
+        let with_edge = containers(run).await;
+        let is_new = |id: &&String| !main.contains(id);
+        assert_eq!(with_edge.iter().filter(is_new).count(), 1, "{with_edge:?}");
+        wire.close().await;
+        let until = async |count: usize| {
+            for _ in 0..100 {
+                if containers(run).await.len() == count {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            panic!("{:?} are left, not {count}", containers(run).await);
+        };
+        until(main.len()).await;
+        let wire = open().await;
+        let with_edge = containers(run).await;
+        let keeper = with_edge.iter().find(is_new).unwrap();
+        let kill = bollard::query_parameters::KillContainerOptions { signal: "KILL".to_owned() };
+        crate::docker::engine().await.kill_container(keeper, Some(kill)).await.unwrap();
+        let taken = wire.take(Turn(1)).await;
+        assert!(matches!(taken, Err(SandboxFault::Lost(_))), "{taken:?}");
+        drop((wire, sandbox));
+        until(before.len()).await;
     }
 }

@@ -1,6 +1,6 @@
 //! `pcb doctor`: what this host can run and what to change.
 
-use adapters::sandboxes::docker::Compose;
+use adapters::sandboxes::docker::{Compose, EdgePlacement};
 use clap::Args;
 
 use crate::{
@@ -56,6 +56,9 @@ async fn examine_docker() {
         Ok(host) => {
             println!("docker sandbox: yes, at {}", options::docker_address());
             print_capabilities(&host);
+            if let Some(edge) = host.edge() {
+                println!("  edge of the network: {}", told(edge));
+            }
             match Compose::find(&options::host_variables()).await {
                 Ok(Compose { path, version }) => {
                     println!(
@@ -67,6 +70,13 @@ async fn examine_docker() {
             }
         }
         Err(failure) => println!("docker sandbox: NO\n  {}", failure.message.replace('\n', "\n  ")),
+    }
+}
+
+fn told(edge: EdgePlacement) -> &'static str {
+    match edge {
+        EdgePlacement::Entered => "entered from this host",
+        EdgePlacement::Beside => "kept by a container of ours beside each sandbox",
     }
 }
 

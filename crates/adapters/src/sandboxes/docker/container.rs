@@ -90,21 +90,29 @@ impl Drop for Container {
 
 /// A container that has been started, whose first process still waits to be told what it is.
 pub(super) struct Begun {
-    unfinished: Unfinished,
-    engine: Engine,
+    running: Running,
     setup: Setup,
-    reader: DuplexStream,
-    writer: Pin<Box<dyn AsyncWrite + Send>>,
-    stderr: watch::Receiver<String>,
 }
 
-/// Removes a container whose making stops half-way.
-struct Unfinished {
+/// A container that was made; dropping it takes it away.
+struct Made {
     id: String,
     remover: Arc<Remover>,
 }
 
-impl Drop for Unfinished {
+impl Made {
+    async fn new(
+        engine: &Engine,
+        remover: &Arc<Remover>,
+        body: ContainerCreateBody,
+    ) -> Result<Self, SandboxFault> {
+        let made = engine.docker.create_container(None::<CreateContainerOptions>, body).await;
+        let id = made.map_err(|error| fault("make a container", &error))?.id;
+        Ok(Self { id, remover: remover.clone() })
+    }
+}
+
+impl Drop for Made {
     fn drop(&mut self) {
         if !self.id.is_empty() {
             self.remover.take(Doomed::Container(std::mem::take(&mut self.id)));
@@ -112,61 +120,29 @@ impl Drop for Unfinished {
     }
 }
 
-impl Begun {
-    /// The engine's id.
-    pub(super) fn id(&self) -> &str {
-        &self.unfinished.id
-    }
+/// What the program in a container says and hears.
+type Streams = (DuplexStream, Pin<Box<dyn AsyncWrite + Send>>);
 
-    /// Tells the first process what it is, and waits until it answers.
-    pub(super) async fn open(mut self) -> Result<Container, SandboxFault> {
-        let opening = Link::open(self.reader, self.writer, &self.setup);
-        let opened = match tokio::time::timeout(OPEN_TIMEOUT, opening).await {
-            Ok(opened) => opened,
-            Err(_) => {
-                Err(SandboxFault::TimedOut("the program in the container does not answer".into()))
-            }
-        };
-        match opened {
-            Ok(link) => {
-                let remover = self.unfinished.remover.clone();
-                let id = std::mem::take(&mut self.unfinished.id);
-                Ok(Container { id, link, engine: self.engine, remover })
-            }
-            Err(fault) => {
-                let said = self.stderr.borrow().trim().to_owned();
-                Err(with_reason(&self.engine, &self.unfinished.id, fault, &said).await)
-            }
-        }
-    }
+/// A container that was attached to and started; dropping it takes it away.
+pub(super) struct Running {
+    made: Made,
+    engine: Engine,
+    streams: Option<Streams>,
+    stderr: watch::Receiver<String>,
 }
 
-impl Container {
-    /// Makes, attaches, starts and waits until the program inside answers.
+impl Running {
+    /// Makes, attaches and starts.
     pub(super) async fn start(
         engine: &Engine,
         remover: &Arc<Remover>,
-        wanted: &Wanted<'_>,
+        body: ContainerCreateBody,
     ) -> Result<Self, SandboxFault> {
-        Self::begin(engine, remover, wanted).await?.open().await
+        Self::run(engine, Made::new(engine, remover, body).await?).await
     }
 
-    /// Makes, attaches and starts; nothing of the image runs yet.
-    pub(super) async fn begin(
-        engine: &Engine,
-        remover: &Arc<Remover>,
-        wanted: &Wanted<'_>,
-    ) -> Result<Begun, SandboxFault> {
+    async fn run(engine: &Engine, made: Made) -> Result<Self, SandboxFault> {
         let said = |what: &'static str| move |error| fault(what, &error);
-        let made = engine
-            .docker
-            .create_container(None::<CreateContainerOptions>, body(engine, wanted))
-            .await
-            .map_err(said("make a container"))?;
-        let unfinished = Unfinished { id: made.id.clone(), remover: remover.clone() };
-        if let Some(plan) = &wanted.root.plan {
-            place(engine, &made.id, &plan.project.main.copied).await?;
-        }
         let options = AttachContainerOptionsBuilder::default()
             .stream(true)
             .stdin(true)
@@ -198,6 +174,71 @@ impl Container {
                 }
             }
         });
+        let streams = Some((reader, attached.input));
+        Ok(Self { made, engine: engine.clone(), streams, stderr })
+    }
+
+    /// Its streams, for the one who speaks with it; none a second time.
+    pub(super) fn take_streams(&mut self) -> Option<Streams> {
+        self.streams.take()
+    }
+
+    /// A fault with what engine and program say of it.
+    pub(super) async fn explain(&mut self, fault: SandboxFault) -> SandboxFault {
+        let said = self.stderr.borrow().trim().to_owned();
+        with_reason(&self.engine, &self.made.id, fault, &said).await
+    }
+}
+
+impl Begun {
+    /// The engine's id.
+    pub(super) fn id(&self) -> &str {
+        &self.running.made.id
+    }
+
+    /// Tells the first process what it is, and waits until it answers.
+    pub(super) async fn open(mut self) -> Result<Container, SandboxFault> {
+        let gone = || SandboxFault::Lost("somebody else speaks with the container".into());
+        let (reader, writer) = self.running.take_streams().ok_or_else(gone)?;
+        let opening = Link::open(reader, writer, &self.setup);
+        let opened = match tokio::time::timeout(OPEN_TIMEOUT, opening).await {
+            Ok(opened) => opened,
+            Err(_) => {
+                Err(SandboxFault::TimedOut("the program in the container does not answer".into()))
+            }
+        };
+        match opened {
+            Ok(link) => {
+                let remover = self.running.made.remover.clone();
+                let id = std::mem::take(&mut self.running.made.id);
+                Ok(Container { id, link, engine: self.running.engine, remover })
+            }
+            Err(fault) => Err(self.running.explain(fault).await),
+        }
+    }
+}
+
+impl Container {
+    /// Makes, attaches, starts and waits until the program inside answers.
+    pub(super) async fn start(
+        engine: &Engine,
+        remover: &Arc<Remover>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Self, SandboxFault> {
+        Self::begin(engine, remover, wanted).await?.open().await
+    }
+
+    /// Makes, attaches and starts; nothing of the image runs yet.
+    pub(super) async fn begin(
+        engine: &Engine,
+        remover: &Arc<Remover>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Begun, SandboxFault> {
+        let made = Made::new(engine, remover, body(engine, wanted)).await?;
+        if let Some(plan) = &wanted.root.plan {
+            place(engine, &made.id, &plan.project.main.copied).await?;
+        }
+        let running = Running::run(engine, made).await?;
         let setup = Setup {
             record: wanted.record == Recording::Processes,
             keep_capabilities: capabilities::DEFAULT.to_vec(),
@@ -205,8 +246,7 @@ impl Container {
             cwd: wanted.root.image_workdir.clone(),
             env: wanted.root.env.clone(),
         };
-        let engine = engine.clone();
-        Ok(Begun { unfinished, engine, setup, reader, writer: attached.input, stderr })
+        Ok(Begun { running, setup })
     }
 
     /// Why the container is not there any more, if it is not.

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -18,6 +18,7 @@ use super::{
     changes::Base,
     clean::{Swept, sweep_engine},
     container::{Container, SandboxLabels, Wanted},
+    doorway::EdgePlacement,
     engine::{Engine, fault},
     images::{self, Root},
     link::{Cargo, INSIDE_ARGUMENT, Launch, Looked},
@@ -51,6 +52,8 @@ struct Shared {
     bases: Mutex<HashMap<String, Arc<Base>>>,
     /// Bases being made, so that equal ones are made once.
     making: Making,
+    /// From where edges are to be opened, if only that will do.
+    edge: Option<EdgePlacement>,
 }
 
 /// What it takes to make a container.
@@ -66,6 +69,8 @@ pub(super) struct Maker {
     enforced: Vec<LimitKind>,
     is_rootless: bool,
     is_podman: bool,
+    /// From where edges are opened, as asked for or found.
+    edge: OnceLock<EdgePlacement>,
 }
 
 impl DockerSandboxes {
@@ -78,6 +83,20 @@ impl DockerSandboxes {
     /// The same with variables of the host: by `PATH`, `HOME` and `DOCKER_CONFIG` Compose is found, and the others may
     /// be named in compose files.
     pub fn with_variables(address: &str, program: &Path, variables: Variables) -> Self {
+        Self::over(address, program, variables, None)
+    }
+
+    /// The same as [`DockerSandboxes::new`], with edges opened from here alone.
+    pub fn with_edge(address: &str, program: &Path, edge: EdgePlacement) -> Self {
+        Self::over(address, program, Variables::new(), Some(edge))
+    }
+
+    fn over(
+        address: &str,
+        program: &Path,
+        variables: Variables,
+        edge: Option<EdgePlacement>,
+    ) -> Self {
         let shared = Shared {
             address: address.to_owned(),
             program: program.to_path_buf(),
@@ -86,8 +105,17 @@ impl DockerSandboxes {
             capabilities: OnceCell::new(),
             bases: Mutex::default(),
             making: Making::default(),
+            edge,
         };
         Self { shared: Arc::new(shared), labels: Arc::default() }
+    }
+
+    /// From where the edges of containers are opened, once one was.
+    pub fn edge(&self) -> Option<EdgePlacement> {
+        match self.shared.maker.get() {
+            Some(Ok(maker)) => maker.edge(),
+            _ => None,
+        }
     }
 
     /// The same, with everything that is made from now on labelled so.
@@ -138,6 +166,7 @@ impl DockerSandboxes {
             enforced,
             is_rootless: options.iter().any(|option| option.contains("rootless")),
             is_podman: components.iter().any(|component| component.name.contains("Podman")),
+            edge: self.shared.edge.map(OnceLock::from).unwrap_or_default(),
         }))
     }
 
@@ -165,7 +194,7 @@ impl DockerSandboxes {
                     .to_owned(),
             );
         }
-        match container.doorway(&maker.own_path, &[]).await {
+        match maker.doorway(&container, &self.labels, &[]).await {
             Ok(_) => channels.push(Channel::Network),
             Err(fault) => {
                 shortfalls.push(format!("what the agent reaches for is not seen: {fault}"))
@@ -279,7 +308,7 @@ impl DockerSandboxes {
     async fn readable(&self, digest: &str) -> Result<Arc<Base>, SandboxFault> {
         let _turn = self.shared.making.turn(digest).await;
         let lost = || SandboxFault::Lost(format!("base {digest} was not made"));
-        let base = self.made(digest).ok_or_else(lost)?;
+        let base = self.kept(digest).ok_or_else(lost)?;
         if !base.reader.link.is_lost() {
             return Ok(base);
         }
@@ -295,7 +324,7 @@ impl DockerSandboxes {
         base
     }
 
-    fn made(&self, digest: &str) -> Option<Arc<Base>> {
+    fn kept(&self, digest: &str) -> Option<Arc<Base>> {
         self.shared.bases.lock().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
     }
 }
@@ -324,6 +353,42 @@ async fn versions(
 }
 
 impl Maker {
+    /// The engine.
+    pub(super) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Who takes away what is dropped.
+    pub(super) fn remover(&self) -> &Arc<Remover> {
+        &self.remover
+    }
+
+    /// Whether the engine is Podman's.
+    pub(super) fn is_podman(&self) -> bool {
+        self.is_podman
+    }
+
+    /// From where edges are opened, as far as it is known.
+    pub(super) fn edge(&self) -> Option<EdgePlacement> {
+        self.edge.get().copied()
+    }
+
+    /// An edge was opened from there.
+    pub(super) fn found_edge(&self, edge: EdgePlacement) {
+        // Whoever found one before found the same.
+        let _ = self.edge.set(edge);
+    }
+
+    /// How this program is mounted.
+    pub(super) async fn bind(&self) -> Result<String, SandboxFault> {
+        self.bind.get_or_try_init(|| self.program.bind(&self.engine)).await.cloned()
+    }
+
+    /// How this program is started in a container with an argument.
+    pub(super) fn entrypoint(&self, argument: &str) -> Vec<String> {
+        self.program.entrypoint(argument)
+    }
+
     /// This program on the host, to be run again.
     pub(super) fn own_path(&self) -> &Path {
         &self.own_path
@@ -437,14 +502,13 @@ impl Maker {
         labels: &'a SandboxLabels,
         volumes: &'a Volumes,
     ) -> Result<Wanted<'a>, SandboxFault> {
-        let bind = self.bind.get_or_try_init(|| self.program.bind(&self.engine)).await?;
         Ok(Wanted {
             root,
             limits,
             record,
             labels,
-            bind: bind.clone(),
-            entrypoint: self.program.entrypoint(INSIDE_ARGUMENT),
+            bind: self.bind().await?,
+            entrypoint: self.entrypoint(INSIDE_ARGUMENT),
             cpus_max: self.cpus_max,
             volumes,
         })
@@ -503,7 +567,7 @@ impl Sandboxes for DockerSandboxes {
     async fn materialise(&self, spec: &BaseSpec) -> Result<MadeBase, SandboxFault> {
         let digest = spec.digest.as_str().to_owned();
         let _turn = self.shared.making.turn(&digest).await;
-        let base = match self.made(&digest) {
+        let base = match self.kept(&digest) {
             Some(base) => base,
             None => self.keep(&digest, self.make(spec).await?),
         };

@@ -25,6 +25,7 @@ mod services;
 
 pub use clean::{Leftover, LeftoverKind, Swept, sweep};
 pub use container::SandboxLabels;
+pub use doorway::{EdgePlacement, KEEPER_ARGUMENT, keeper_main};
 pub use host::DockerSandboxes;
 pub use inside::container_main;
 pub use services::{Compose, ComposeError};

@@ -525,7 +525,7 @@ impl Sandbox for DockerSandbox {
             return Err(SandboxFault::Unsupported(open.to_owned()));
         }
         self.expect_running()?;
-        Ok(Box::new(self.container.doorway(self.maker.own_path(), ports).await?))
+        self.maker.doorway(&self.container, &self.labels, ports).await
     }
 
     async fn end(&self) -> Result<(), SandboxFault> {

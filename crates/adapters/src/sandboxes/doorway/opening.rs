@@ -23,10 +23,13 @@ const WAITING_MAX: i32 = 1024;
 /// had answered; IPv6 that is switched off would hide attempts by it.
 const SETTINGS: [(&str, &str); 4] = [
     ("/proc/sys/net/ipv6/conf/all/disable_ipv6", "0"),
-    ("/proc/sys/net/ipv6/conf/lo/disable_ipv6", "0"),
+    (IPV6_IS_OFF, "0"),
     ("/proc/sys/net/ipv4/icmp_echo_ignore_all", "1"),
     ("/proc/sys/net/ipv6/icmp/echo_ignore_all", "1"),
 ];
+
+/// Says `1` where the loopback has no IPv6; not there where the kernel has none.
+const IPV6_IS_OFF: &str = "/proc/sys/net/ipv6/conf/lo/disable_ipv6";
 
 /// Opens this namespace's edge: the packet socket first, then sockets for names, then a listener for each port that no
 /// program of the sandbox holds already, for each family.
@@ -36,6 +39,10 @@ pub(crate) fn open(ports: &[u16]) -> io::Result<Vec<OwnedFd>> {
     for (path, value) in SETTINGS {
         // A kernel without the setting, or with one that cannot be changed, answers echo requests itself.
         let _ = fs::write(path, value);
+    }
+    if fs::read_to_string(IPV6_IS_OFF).is_ok_and(|said| said.trim() == "1") {
+        let why = "IPv6 is off and cannot be switched on, so that attempts by it would not be seen";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     // Before there is a route, so that not one packet is missed.
     let mut opened = vec![packets::watch_loopback()?];
