@@ -5,7 +5,7 @@ use domain::{
     fault::Remedy,
     ids::*,
     plan::*,
-    release::{ActionClass, Expr, Release, StepPlaced, Task},
+    release::{ActionClass, CheckKind, Expr, NetFilter, Release, StepPlaced, Task},
     session::Scenario,
 };
 
@@ -156,6 +156,32 @@ fn what_cannot_run_here_is_refused_by_name() {
         Channel::Network,
         "docker",
         "1 pair, task or check cannot run here: pair house does not run in the sandbox docker",
+    );
+}
+
+#[test]
+fn a_pair_that_is_judged_by_the_network_is_refused_where_it_is_not_seen() {
+    let check = |sees: bool, expect: &str| {
+        let mut release = release();
+        let house = release.pairs.get_mut(&PairId::new("house")).unwrap();
+        let judged = house.checks.iter_mut().find(|check| check.id == CheckId::new("commits"));
+        judged.unwrap().kind = CheckKind::Net {
+            hosts: Vec::new(),
+            except: Vec::new(),
+            outcome: NetFilter::Attempted,
+        };
+        let planned = plan(&release, |request| {
+            if !sees {
+                request.channels.remove(&Channel::Network);
+            }
+        });
+        assert_eq!(planned.map_or_else(|error| error, |plan| order(&plan)), expect);
+    };
+    check(true, "house/1");
+    check(
+        false,
+        "1 pair, task or check cannot run here: pair house: check commits of the mandatory requirement \
+         quiet needs channel E4",
     );
 }
 

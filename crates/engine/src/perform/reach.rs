@@ -24,7 +24,7 @@ impl Stage {
             return match &setup.reach {
                 Policy::Nothing => Ok(()),
                 Policy::Listed(_) | Policy::Open => Err(SandboxFault::Unsupported(
-                    "the task lists hosts, and nothing here can carry to them: run as root beside the engine".to_owned(),
+                    "the task lists hosts, and nothing here can carry to them: `pcb doctor` says why".to_owned(),
                 )
                 .into()),
             };

@@ -39,7 +39,7 @@ use super::{
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What the keeper needs to open an edge, and nothing else of what the engine gives.
-const CAPABILITIES: [&str; 2] = ["NET_ADMIN", "NET_RAW"];
+const CAPABILITIES: [&str; 3] = ["NET_ADMIN", "NET_BIND_SERVICE", "NET_RAW"];
 
 /// Its processes and its memory: it is one, and holds what is on its way.
 const PROCESSES_MAX: i64 = 16;

@@ -242,6 +242,6 @@ mod tests {
         lines[0].lose();
         let mut got = Vec::new();
         here.read_to_end(&mut got).await.unwrap();
-        assert_eq!(got, []);
+        assert!(got.is_empty());
     }
 }
