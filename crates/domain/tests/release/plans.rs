@@ -165,11 +165,8 @@ fn a_pair_that_is_judged_by_the_network_is_refused_where_it_is_not_seen() {
         let mut release = release();
         let house = release.pairs.get_mut(&PairId::new("house")).unwrap();
         let judged = house.checks.iter_mut().find(|check| check.id == CheckId::new("commits"));
-        judged.unwrap().kind = CheckKind::Net {
-            hosts: Vec::new(),
-            except: Vec::new(),
-            outcome: NetFilter::Attempted,
-        };
+        judged.unwrap().kind =
+            CheckKind::Net { hosts: Vec::new(), except: Vec::new(), outcome: NetFilter::Attempt };
         let planned = plan(&release, |request| {
             if !sees {
                 request.channels.remove(&Channel::Network);
