@@ -1,9 +1,11 @@
 //! What stands of a run on disk: every attempt replayed and folded ([`Attempts`]).
 
-use std::{path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use domain::{
+    evidence::Channel,
     fault::{Ending, Flag},
+    ids::{Attempt as AttemptNumber, Hash, PairId, Repeat},
     plan::{AttemptRecord, AttemptState, SessionSpec},
     release::Release,
     result::{SessionResult, distrusted, fold, up_to_seal},
@@ -20,12 +22,14 @@ pub struct Attempts {
     pub records: Vec<AttemptRecord>,
     /// What each came to, those that still run aside.
     pub results: Vec<SessionResult>,
+    /// Where the calls of a model lie that were cut in an attempt, as its log names them.
+    pub calls: BTreeMap<(PairId, Repeat, AttemptNumber), Vec<Hash>>,
 }
 
 impl Attempts {
     /// Reads, replays and folds every attempt of a run.
     pub fn read(run: &RunReader, release: &Release) -> Result<Self, Failure> {
-        let mut all = Self { records: Vec::new(), results: Vec::new() };
+        let mut all = Self { records: Vec::new(), results: Vec::new(), calls: BTreeMap::new() };
         for found in run.attempts().map_err(read_failure)? {
             let attempt = Attempt::read(run, release, found)?;
             let state = match (attempt.standing, &attempt.result) {
@@ -43,9 +47,23 @@ impl Attempts {
                 sealed: attempt.sealed,
                 regrades: attempt.regrades,
             });
+            let cut: Vec<Hash> = attempt.entries.iter().filter_map(cut_calls).collect();
+            if !cut.is_empty() {
+                let AttemptFound { pair, repeat, attempt, .. } = &attempt.found;
+                all.calls.insert((pair.clone(), *repeat, *attempt), cut);
+            }
             all.results.extend(attempt.result);
         }
         Ok(all)
+    }
+}
+
+fn cut_calls(entry: &Entry) -> Option<Hash> {
+    match &entry.event {
+        Event::Observed(Observation::Cut { channel: Channel::Resources, blob, .. }) => {
+            Some(blob.clone())
+        }
+        _ => None,
     }
 }
 

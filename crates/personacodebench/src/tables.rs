@@ -1,14 +1,15 @@
 //! Runs folded into the tables that a report prints ([`Tables`]).
 
-use std::fmt::Display;
+use std::{collections::BTreeMap, fmt::Display};
 
 use domain::{
+    ids::{Attempt, Hash, PairId, Repeat},
     plan::scored,
     result::{Class, SessionResult},
     score::RunScore,
 };
 use report::{
-    context::{GroupContext, RunView, group},
+    context::{GroupContext, ModelUse, RunView, group},
     render,
 };
 use store::{derived, reader::RunReader, run::HostRecord};
@@ -33,19 +34,23 @@ impl Tables {
     /// Reads, replays and folds every log of the runs, and renews what is derived of each.
     pub fn fold(runs: Vec<RunReader>) -> Result<Self, Failure> {
         let mut folded = Vec::new();
+        let mut used = Vec::new();
         for run in &runs {
             let release = run.release().map_err(read_failure)?.release;
-            let results = Attempts::read(run, &release)?.results;
+            let Attempts { results, calls, .. } = Attempts::read(run, &release)?;
             // A sum that does not hold is a fault of this program, and nothing may be printed then.
             let score = RunScore::of(&run.plan, &release, &results).map_err(|error| {
                 Failure::mismatch(format!("the figures do not add up: {error}"))
             })?;
-            folded.push((scored_of(run, &results), score));
+            let results = scored_of(run, &results);
+            used.push(model_use(run, &results, &calls));
+            folded.push((results, score));
         }
         let views: Vec<RunView<'_>> = runs
             .iter()
             .zip(&folded)
-            .map(|(run, (results, score))| RunView {
+            .zip(used)
+            .map(|((run, (results, score)), model_use)| RunView {
                 name: run_name(run),
                 plan: &run.plan,
                 protocol: run.record.protocol,
@@ -53,6 +58,7 @@ impl Tables {
                 environment: environment(&run.record.host),
                 results,
                 score,
+                model_use,
             })
             .collect();
         let group = group(&views).ok_or_else(|| Failure::input("there is no run to report"))?;
@@ -135,6 +141,26 @@ fn scored_of(run: &RunReader, results: &[SessionResult]) -> Vec<SessionResult> {
             scored(&own).cloned()
         })
         .collect()
+}
+
+/// What the scored attempts asked of their models.
+fn model_use(
+    run: &RunReader,
+    results: &[SessionResult],
+    calls: &BTreeMap<(PairId, Repeat, Attempt), Vec<Hash>>,
+) -> ModelUse {
+    let payloads = run.payloads();
+    let mut all = ModelUse::default();
+    for result in results {
+        let of = (result.pair.clone(), result.repeat, result.attempt);
+        for hash in calls.get(&of).into_iter().flatten() {
+            match payloads.calls(hash) {
+                Ok(calls) => all.add(&ModelUse::of(&calls)),
+                Err(_) => all.unread += 1,
+            }
+        }
+    }
+    all
 }
 
 /// What rows must share to be compared.

@@ -4,7 +4,7 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Stdio},
 };
 
@@ -134,6 +134,8 @@ fn what_an_agent_asks_its_model_is_counted_recorded_and_found_again() {
     assert_eq!(row["load"]["tokens"], 1240 + 55, "{report}");
     assert_eq!(row["load"]["unpriced"], 1, "{report}");
 
+    check_told(&bench, row, &run);
+
     let record: Value =
         serde_json::from_slice(&fs::read(run.join("run.json")).expect("a record")).expect("JSON");
     let entry = &record["models"]["entries"][0];
@@ -159,6 +161,61 @@ fn what_an_agent_asks_its_model_is_counted_recorded_and_found_again() {
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let again = bench.report(&[&group]);
     assert_eq!(again["rows"][0]["load"]["tokens"], 1240 + 55, "{again}");
+}
+
+/// Table, story and export tell the same calls: main and side apart, what is unknown beside what is known.
+fn check_told(bench: &Bench, row: &Value, run: &Path) {
+    let used = &row["model_use"];
+    let told = |path: &str| used.pointer(path).unwrap_or_else(|| panic!("{path}: {used}")).clone();
+    let main = ["calls", "input", "cached_input", "output", "reasoning", "uncounted"];
+    let main = main.map(|key| told(&format!("/main/{key}")).as_u64().expect(key));
+    assert_eq!(main, [2, 1200, 800, 40, 10, 1]);
+    // 400 fresh, 800 cached and 40 tokens of output.
+    assert_eq!((told("/main/cost_microusd"), told("/main/unpriced")), (1200.into(), 1.into()));
+    assert_eq!((told("/side/calls"), told("/side/cost_microusd")), (1.into(), 100.into()));
+    assert_eq!(told("/retries"), 1);
+    assert!(told("/paused_ms").as_u64().is_some_and(|ms| ms >= 1_000), "{used}");
+    let hosted = (told("/hosted/0/name"), told("/hosted/0/count"));
+    assert_eq!(hosted, ("web_search_options stripped".into(), 2.into()));
+
+    let shown = run.to_str().expect("a plain path");
+    let table = bench.expect(0, &["report", shown]).stdout;
+    for words in ["Model calls", "effective model m-1 → m-1-0101 (1)", "high (2), unset (1)"] {
+        let told = table.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(words), "{words} is not told in\n{table}");
+    }
+    let story = bench.expect(0, &["show", shown, "caretaker--greet"]).stdout;
+    for words in [
+        "model: 1 call main and 1 side: 1250 in (800 cached), 45 out (10 of reasoning); 0.0013 US$",
+        "model: asked again 1 time; the agent's clock stood still for",
+        "model: hosted tool web_search_options stripped: 1",
+        "model: 1 call main and 0 side: tokens unknown; cost unknown",
+        "says it used 10 in, 4 cached, 2 out",
+    ] {
+        assert!(story.contains(words), "{words} is not told in\n{story}");
+    }
+    bench.expect(0, &["report", shown, "--format", "html", "--out", "page.html"]);
+    let page = bench.read("page.html");
+    for words in ["2 calls of its model", "<code>m-1-0101</code>", "hosted tool web_search_options"]
+    {
+        assert!(page.contains(words), "{words} is not on the page");
+    }
+
+    bench.expect(0, &["export", "harbor", shown, "--out", "job"]);
+    let trial = "job/caretaker--greet__repeat-1.attempt-1";
+    let json = |path: &str| -> Value {
+        serde_json::from_str(&bench.read(&format!("{trial}/{path}"))).expect("JSON")
+    };
+    let trajectory = json("agent/trajectory.json");
+    let steps = trajectory["steps"].as_array().expect("steps");
+    let metrics: Vec<&Value> = steps.iter().map(|step| &step["metrics"]).collect();
+    let first = metrics.iter().find(|one| one["prompt_tokens"] == 1250).expect("the first turn");
+    assert_eq!((&first["completion_tokens"], &first["cached_tokens"]), (&45.into(), &800.into()));
+    assert_eq!(first["cost_usd"], 0.0013);
+    // Of the second turn nothing is known, so that nothing is said of the whole.
+    assert_eq!(trajectory["final_metrics"].get("total_prompt_tokens"), None);
+    assert_eq!(trajectory["extra"]["pcb"]["model_use"]["main"]["uncounted"], 1);
+    assert_eq!(json("result.json")["agent_result"].get("cost_usd"), None);
 }
 
 #[test]

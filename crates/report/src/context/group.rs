@@ -1,6 +1,7 @@
 //! Runs side by side: [`GroupContext`], one row a run, every figure with its denominator.
 
 use domain::{
+    fault::Flag,
     plan::Plan,
     result::{Class, Load, SessionResult},
     score::{Rate, RequirementCounts, RunScore, Stratum, TwoByTwo},
@@ -8,6 +9,7 @@ use domain::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::model_use::ModelUse;
 use crate::statistics::wilson;
 
 /// Runs side by side.
@@ -99,6 +101,9 @@ pub struct RowContext {
     pub within_budget: RateContext,
     /// Load of the interaction, summed.
     pub load: LoadContext,
+    /// What the agent asked of its model, by the gateway; absent if it had none or asked nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_use: Option<ModelUse>,
     /// Each scored session in one line.
     pub sessions: Vec<SessionLine>,
 }
@@ -174,6 +179,9 @@ pub struct NamedCount {
     pub name: String,
     /// The count.
     pub count: u32,
+    /// Who answers for it, where that is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 /// A row by suite or persona family.
@@ -283,6 +291,8 @@ pub struct RunView<'a> {
     pub results: &'a [SessionResult],
     /// Their fold.
     pub score: &'a RunScore,
+    /// What they asked of their model, by the gateway.
+    pub model_use: ModelUse,
 }
 
 /// Puts runs side by side.
@@ -389,10 +399,11 @@ fn row(run: &RunView<'_>) -> RowContext {
             .collect(),
         in_place: count(run.results.iter().filter(|result| result.survivors.is_some()).count()),
         requirements: score.requirements.into(),
-        flags: score.flags.iter().map(|(flag, n)| named(flag.name(), *n)).collect(),
-        reruns: score.reruns.iter().map(|(flag, n)| named(flag.name(), *n)).collect(),
+        flags: score.flags.iter().map(|(flag, n)| flagged(*flag, *n)).collect(),
+        reruns: score.reruns.iter().map(|(flag, n)| flagged(*flag, *n)).collect(),
         within_budget: score.within_budget.into(),
         load: score.load.into(),
+        model_use: Some(run.model_use.clone()).filter(|all| !all.is_empty()),
         sessions: run.results.iter().map(|result| session_line(result, has_persona)).collect(),
     }
 }
@@ -406,7 +417,11 @@ fn is_zero(count: &u32) -> bool {
 }
 
 fn named(name: &str, count: u32) -> NamedCount {
-    NamedCount { name: name.to_owned(), count }
+    NamedCount { name: name.to_owned(), count, owner: None }
+}
+
+fn flagged(flag: Flag, count: u32) -> NamedCount {
+    NamedCount { owner: Some(flag.owner().name().to_owned()), ..named(flag.name(), count) }
 }
 
 fn header(run: &RunView<'_>) -> HeaderContext {

@@ -3,6 +3,7 @@
 mod calibration;
 pub mod export;
 mod group;
+mod model_use;
 mod page;
 mod story;
 mod table;
@@ -17,6 +18,8 @@ pub use group::{
     AreaContext, CensusContext, GroupContext, HeaderContext, NamedCount, RateContext, RowContext,
     RunView, SessionLine, StratumContext, TwoByTwoContext, group,
 };
+pub(crate) use model_use::usd_words;
+pub use model_use::{CallStory, ModelStory, ModelUse, UseSum};
 pub use page::{DeclaredPair, PageContext, RunFacts, SessionEntry, SessionRow};
 pub use story::{
     ActStory, Archive, ArtifactFile, ArtifactStory, ChangedFile, CheckLook, CheckStory,

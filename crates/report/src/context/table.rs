@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::group::{
-    GroupContext, NamedCount, RateContext, RequirementsContext, RowContext, StratumContext,
+use super::{
+    group::{
+        GroupContext, NamedCount, RateContext, RequirementsContext, RowContext, StratumContext,
+    },
+    model_use::{self, UseSum, usd_words},
 };
 
 /// Below so many cases a percentage says more than is known: only counts and the interval are shown.
@@ -57,6 +60,9 @@ pub(crate) fn tables_by_kind(group: &GroupContext) -> Vec<(TableKind, Table)> {
     all.push((TableKind::Census, census(group)));
     all.push((TableKind::Detail, flags(group)));
     all.push((TableKind::Detail, budgets(group)));
+    if group.rows.iter().any(|row| row.model_use.is_some()) {
+        all.push((TableKind::Detail, model_calls(group)));
+    }
     all
 }
 
@@ -285,6 +291,73 @@ fn budgets(group: &GroupContext) -> Table {
     table("Budget and load", head, rows, vec!["summed over scored sessions".to_owned()])
 }
 
+/// What agents asked of their models: main and side apart, what is unknown beside what is known.
+fn model_calls(group: &GroupContext) -> Table {
+    let head = vec![
+        "configuration",
+        "for",
+        "calls",
+        "input",
+        "cached",
+        "output",
+        "reasoning",
+        "tokens unknown",
+        "cost",
+        "unpriced",
+    ];
+    let mut rows = Vec::new();
+    let mut notes = vec![
+        "as the gateway saw it, over scored sessions; tokens and cost are those that are known: calls whose tokens or price \
+         nobody told are counted beside them; output holds reasoning, input what was cached"
+            .to_owned(),
+    ];
+    for row in &group.rows {
+        let name = group.row_name(row);
+        let Some(used) = &row.model_use else { continue };
+        rows.push(use_cells(&name, "main", &used.main));
+        rows.push(use_cells(&name, "side", &used.side));
+        let mut told = vec![
+            format!("effective model {}", model_use::counts(&used.models)),
+            format!("effort {}", model_use::counts(&used.efforts)),
+        ];
+        if used.retries > 0 {
+            told.push(format!("asked again {} times", used.retries));
+            told.push(format!("clock stood still {:.1} s", used.paused_ms as f64 / 1000.0));
+        }
+        if !used.hosted.is_empty() {
+            told.push(format!("hosted tools {}", counts(&used.hosted)));
+        }
+        if !used.not_answered.is_empty() {
+            told.push(format!("not answered {}", counts(&used.not_answered)));
+        }
+        if used.unread > 0 {
+            told.push(format!("{} records cannot be read and are in no sum", used.unread));
+        }
+        notes.push(format!("{name}: {}", told.join("; ")));
+    }
+    table("Model calls", head, rows.into_iter(), notes)
+}
+
+fn use_cells(configuration: &str, purpose: &str, sum: &UseSum) -> Vec<String> {
+    let is_known = |unknown: u32| sum.calls == 0 || unknown < sum.calls;
+    let tokens = |count: u64| match is_known(sum.uncounted) {
+        true => count.to_string(),
+        false => dash(),
+    };
+    vec![
+        configuration.to_owned(),
+        purpose.to_owned(),
+        sum.calls.to_string(),
+        tokens(sum.input),
+        tokens(sum.cached_input),
+        tokens(sum.output),
+        tokens(sum.reasoning),
+        sum.uncounted.to_string(),
+        if is_known(sum.unpriced) { usd_words(sum.cost_microusd) } else { dash() },
+        sum.unpriced.to_string(),
+    ]
+}
+
 fn table(
     title: &str,
     head: Vec<&str>,
@@ -307,8 +380,11 @@ fn counts(list: &[NamedCount]) -> String {
     if list.is_empty() {
         return "none".to_owned();
     }
-    let each: Vec<String> = list.iter().map(|n| format!("{} {}", n.name, n.count)).collect();
-    each.join(", ")
+    let each = list.iter().map(|one| match &one.owner {
+        Some(owner) => format!("{} ({owner}) {}", one.name, one.count),
+        None => format!("{} {}", one.name, one.count),
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 fn rate(rate: &RateContext) -> String {

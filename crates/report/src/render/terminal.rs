@@ -7,7 +7,8 @@ use comfy_table::{
 };
 
 use crate::context::{
-    GroupContext, Lane, LookStory, StoryContext, Table, ToldWork, TurnStory, WorkStory, tables,
+    GroupContext, Lane, LookStory, ModelStory, StoryContext, Table, ToldWork, TurnStory, WorkStory,
+    tables,
 };
 
 /// Characters of a command or witness that are shown.
@@ -137,6 +138,9 @@ fn write_turn(text: &mut String, turn: &TurnStory) {
         indented(text, &turn.narration);
     }
     write_work(text, &turn.work);
+    for told in turn.model.iter().flat_map(ModelStory::lines) {
+        let _ = writeln!(text, "  model: {}", line(&told));
+    }
     for program in &turn.ran {
         let exit = program.exit_code.map_or("?".to_owned(), |code| code.to_string());
         let _ = writeln!(text, "  ran [{exit}] {}", line(&program.command));

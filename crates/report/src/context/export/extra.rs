@@ -4,8 +4,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::story::{
-    EventStory, FlagStory, LaneStep, RanProgram, ReachedHost, ReadingStory,
+use crate::context::{
+    model_use::{ModelStory, ModelUse},
+    story::{EventStory, FlagStory, LaneStep, RanProgram, ReachedHost, ReadingStory},
 };
 
 /// The version of this shape; keys may be added to it.
@@ -86,6 +87,9 @@ pub struct SessionExtra {
     pub closing_words: Option<String>,
     /// What it took.
     pub load: LoadExtra,
+    /// What the agent asked of its model, by the gateway; absent if it had none or asked nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_use: Option<ModelUse>,
 }
 
 /// What a session took.
@@ -220,6 +224,9 @@ pub struct TurnEndExtra {
     pub asked_for: Vec<String>,
     /// Permission requests, flags, watchdogs.
     pub events: Vec<EventStory>,
+    /// What the agent asked of its model, by the gateway; absent if it asked nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelStory>,
     /// Programs that were run, whether or not the agent told of them.
     pub programs: Vec<RanProgram>,
     /// How many more.

@@ -21,6 +21,7 @@ use super::{
     exception::may_be_said,
 };
 use crate::context::{
+    model_use::UseSum,
     story::{EventStory, ReadingStory, StoryContext, StorySources, TurnStory},
     words,
 };
@@ -236,7 +237,10 @@ impl<'a> Script<'a> {
             message: None,
             turn_end: last_of.map(|told| self.turn_end(told)),
         };
-        let metrics = last_of.and_then(|_| std::mem::take(&mut self.used).metrics());
+        let metrics = last_of.and_then(|told| {
+            let calls = told.model.as_ref().map(|model| model.sum.all());
+            std::mem::take(&mut self.used).metrics(calls)
+        });
         let words = Words {
             message: work.message,
             thoughts: Some(work.thoughts).filter(|thoughts| !thoughts.is_empty()),
@@ -258,6 +262,7 @@ impl<'a> Script<'a> {
             agent_ms: told.agent_ms,
             asked_for: told.asked_for.clone(),
             events: told.events.iter().filter(|event| self.may_tell(event)).cloned().collect(),
+            model: told.model.clone(),
             programs: told.ran.clone(),
             programs_more: told.ran_more,
             reached: told.reached.clone(),
@@ -340,9 +345,13 @@ fn arguments(input: Option<&Excerpt>) -> (BTreeMap<String, Value>, Extra) {
 }
 
 impl Used {
-    /// Tokens are reported in one sum, which is neither prompt nor completion.
-    fn metrics(self) -> Option<Metrics> {
+    /// What was reported is one sum of tokens; prompt and completion are told apart by the calls.
+    fn metrics(self, calls: Option<UseSum>) -> Option<Metrics> {
+        let tokens = calls.and_then(|calls| calls.whole());
         (self.reports > 0).then(|| Metrics {
+            prompt_tokens: tokens.map(|(input, ..)| input),
+            completion_tokens: tokens.map(|(.., output)| output),
+            cached_tokens: tokens.and_then(|(_, cached, _)| cached),
             cost_usd: (self.unpriced == 0).then(|| usd(self.cost_microusd)),
             extra: Extra { pcb: json!({ "tokens": self.tokens, "unpriced": self.unpriced }) },
         })

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::context::{
     group::class_name,
-    story::{Lane, StoryContext, StorySources, decided, story},
+    story::{Lane, StoryContext, StorySources, decided, model_use, story},
     words,
 };
 
@@ -161,6 +161,9 @@ impl SessionExport<'_> {
             let trajectory = (!steps.is_empty()).then(|| Trajectory {
                 trajectory_id: uuid(&[&whole.trajectory_id, named.step.as_str()]),
                 final_metrics: FinalMetrics {
+                    total_prompt_tokens: None,
+                    total_completion_tokens: None,
+                    total_cached_tokens: None,
                     total_cost_usd: None,
                     total_steps: steps.len() as u32,
                     extra: Extra { pcb: json!({}) },
@@ -233,6 +236,7 @@ impl SessionExport<'_> {
         });
         let step_results = step_results.collect();
         let class = class_name(result.class, self.sources.scenario.arm.has_persona());
+        let tokens = model_use(&self.sources).and_then(|all| all.all().whole());
         let metadata = json!({ "pcb": {
             "format": EXTRA_FORMAT,
             "scored": self.scored,
@@ -259,7 +263,13 @@ impl SessionExport<'_> {
                 model_info: config.agent.model_name.as_deref().map(model_info),
             },
             config,
-            agent_result: AgentContext { cost_usd: cost(result), metadata },
+            agent_result: AgentContext {
+                n_input_tokens: tokens.map(|(input, ..)| input),
+                n_cache_tokens: tokens.and_then(|(_, cached, _)| cached),
+                n_output_tokens: tokens.map(|(.., output)| output),
+                cost_usd: cost(result),
+                metadata,
+            },
             verifier_result: rewards.map(|rewards| VerifierResult { rewards }),
             exception_info: exception(result, self.sources.entries, occurred, self.run.audience),
             started_at: started,
@@ -288,6 +298,7 @@ impl SessionExport<'_> {
         let steps = steps(&telling)?;
         let (agent, load) = (self.run.agent(), self.sources.result.load);
         let extra = self.extra(&told, &withheld);
+        let tokens = told.facts.model_use.as_ref().and_then(|all| all.all().whole());
         Ok(Trajectory {
             schema_version: VERSION.to_owned(),
             session_id: self.id(),
@@ -298,6 +309,9 @@ impl SessionExport<'_> {
                 model_name: agent.model_name,
             },
             final_metrics: FinalMetrics {
+                total_prompt_tokens: tokens.map(|(input, ..)| input),
+                total_completion_tokens: tokens.map(|(.., output)| output),
+                total_cached_tokens: tokens.and_then(|(_, cached, _)| cached),
                 total_cost_usd: cost(self.sources.result),
                 total_steps: steps.len() as u32,
                 extra: Extra { pcb: json!({ "tokens": load.tokens, "unpriced": load.unpriced }) },
@@ -381,6 +395,7 @@ impl SessionExport<'_> {
                 .collect(),
             closing_words: told.closing_words.clone(),
             load: load(result, told),
+            model_use: told.facts.model_use.clone(),
         }
     }
 

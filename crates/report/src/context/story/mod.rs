@@ -12,10 +12,12 @@ mod work;
 use std::sync::Arc;
 
 use domain::{
-    evidence::{Change, Collected, FileDiff, Manifest, NetAttempt, ProcessEvent},
+    evidence::{
+        Change, Channel, Collected, FileDiff, Manifest, ModelCall, NetAttempt, ProcessEvent,
+    },
     ids::{Hash, Turn},
     result::SessionResult,
-    session::{Entry, Scenario, Session},
+    session::{Entry, Event, Observation, Scenario, Session},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,7 +33,7 @@ pub use steps::StepStory;
 pub use turns::{ActStory, EventStory, RanProgram, ReachedHost, TurnStory};
 pub use work::{PlanLine, TextStory, ToldWork, ToolStory, WorkStory};
 
-use super::group::class_name;
+use super::{group::class_name, model_use::ModelUse};
 
 /// A session that a person can follow.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -118,6 +120,9 @@ pub struct SessionFacts {
     pub agent_max_ms: u64,
     /// Tokens; absent if nobody counted.
     pub tokens: Option<u64>,
+    /// What the agent asked of its model, by the gateway; absent if it asked nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_use: Option<ModelUse>,
 }
 
 /// Where the entries of a session stand in files of its run.
@@ -157,6 +162,8 @@ pub trait Archive {
     fn processes(&self, hash: &Hash) -> Option<Vec<ProcessEvent>>;
     /// Attempts of a cut of E4.
     fn network(&self, hash: &Hash) -> Option<Vec<NetAttempt>>;
+    /// Calls of a cut of E9.
+    fn calls(&self, hash: &Hash) -> Option<Vec<ModelCall>>;
     /// Changes of a cut of E1.
     fn changes(&self, hash: &Hash) -> Option<Vec<Change>>;
     /// The state at the end of a turn.
@@ -178,6 +185,10 @@ impl Archive for Payloads {
 
     fn network(&self, hash: &Hash) -> Option<Vec<NetAttempt>> {
         Payloads::network(self, hash).ok()
+    }
+
+    fn calls(&self, hash: &Hash) -> Option<Vec<ModelCall>> {
+        Payloads::calls(self, hash).ok()
     }
 
     fn changes(&self, hash: &Hash) -> Option<Vec<Change>> {
@@ -263,6 +274,23 @@ pub(super) fn decided(sources: &StorySources<'_>) -> Session {
     session
 }
 
+/// What the agent asked of its model in all.
+pub(super) fn model_use(sources: &StorySources<'_>) -> Option<ModelUse> {
+    let mut all = ModelUse::default();
+    for entry in sources.entries {
+        let Event::Observed(Observation::Cut { channel: Channel::Resources, blob, .. }) =
+            &entry.event
+        else {
+            continue;
+        };
+        match sources.payloads.calls(blob) {
+            Some(calls) => all.add(&ModelUse::of(&calls)),
+            None => all.unread += 1,
+        }
+    }
+    Some(all).filter(|all| !all.is_empty())
+}
+
 fn facts(sources: &StorySources<'_>, session: &Session) -> SessionFacts {
     let (scenario, result) = (sources.scenario, sources.result);
     let limits = &scenario.spec.limits;
@@ -290,6 +318,7 @@ fn facts(sources: &StorySources<'_>, session: &Session) -> SessionFacts {
         agent_ms: result.load.agent_ms,
         agent_max_ms: limits.agent_time_ms,
         tokens: result.load.tokens,
+        model_use: model_use(sources),
     }
 }
 

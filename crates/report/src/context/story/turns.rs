@@ -16,7 +16,7 @@ use super::{
     steps::verified_words,
     work::WorkStory,
 };
-use crate::context::words;
+use crate::context::{model_use::ModelStory, words};
 
 /// Programs and changes shown of each turn; the rest is counted.
 const SHOWN_MAX: usize = 40;
@@ -37,6 +37,9 @@ pub struct TurnStory {
     pub user: String,
     /// What the agent told of its own work.
     pub work: WorkStory,
+    /// What it asked of its model, by the gateway; absent if it asked nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelStory>,
     /// Programs that the agent ran.
     pub ran: Vec<RanProgram>,
     /// How many more.
@@ -177,6 +180,13 @@ fn add(
             let room = SHOWN_MAX.saturating_sub(turn.reached.len());
             turn.reached_more += attempts.len().saturating_sub(room);
             turn.reached.extend(attempts.iter().take(room).map(reached));
+        }
+        Event::Observed(Observation::Cut { channel: Channel::Resources, blob, .. }) => {
+            let model = turn.model.get_or_insert_default();
+            match sources.payloads.calls(blob) {
+                Some(calls) => model.take(&calls, &|hash| sources.payloads.place(hash)),
+                None => model.sum.unread += 1,
+            }
         }
         Event::Observed(Observation::Cut { channel: Channel::Manifest, blob, .. }) => {
             let changes = sources.payloads.changes(blob).unwrap_or_default();

@@ -162,9 +162,18 @@ pub struct ModelInfo {
     pub provider: Option<String>,
 }
 
-/// What the agent used. Harbor's token counts are split by kind, which nobody told: they stay absent.
+/// What the agent used. Token counts are the gateway's, and absent unless all of them are known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgentContext {
+    /// All input, cached input included.
+    #[serde(skip_serializing_if = "is_none")]
+    pub n_input_tokens: Option<u64>,
+    /// The part of the input that was read from a cache.
+    #[serde(skip_serializing_if = "is_none")]
+    pub n_cache_tokens: Option<u64>,
+    /// All output, reasoning included.
+    #[serde(skip_serializing_if = "is_none")]
+    pub n_output_tokens: Option<u64>,
     /// Cost in US dollars, if all of it is known.
     #[serde(skip_serializing_if = "is_none")]
     pub cost_usd: Option<f64>,

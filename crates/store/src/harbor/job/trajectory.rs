@@ -115,6 +115,15 @@ pub struct ToolResult {
 /// What a step used.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metrics {
+    /// All input, cached input included; absent unless all of it is known.
+    #[serde(skip_serializing_if = "is_none")]
+    pub prompt_tokens: Option<u64>,
+    /// All output, reasoning included; absent unless all of it is known.
+    #[serde(skip_serializing_if = "is_none")]
+    pub completion_tokens: Option<u64>,
+    /// The part of the input that was read from a cache.
+    #[serde(skip_serializing_if = "is_none")]
+    pub cached_tokens: Option<u64>,
     /// In US dollars, if all of it is known.
     #[serde(skip_serializing_if = "is_none")]
     pub cost_usd: Option<f64>,
@@ -125,6 +134,15 @@ pub struct Metrics {
 /// Sums.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FinalMetrics {
+    /// All input, cached input included; absent unless all of it is known.
+    #[serde(skip_serializing_if = "is_none")]
+    pub total_prompt_tokens: Option<u64>,
+    /// All output, reasoning included; absent unless all of it is known.
+    #[serde(skip_serializing_if = "is_none")]
+    pub total_completion_tokens: Option<u64>,
+    /// The part of the input that was read from a cache.
+    #[serde(skip_serializing_if = "is_none")]
+    pub total_cached_tokens: Option<u64>,
     /// In US dollars, if all of it is known.
     #[serde(skip_serializing_if = "is_none")]
     pub total_cost_usd: Option<f64>,

@@ -91,6 +91,10 @@ fn about(id: &str, folder: &str, story: &StoryContext) -> Markup {
         ("turns", format!("{} of {}", facts.turns, facts.turns_max)),
         ("agent time", format!("{} of {}", seconds(facts.agent_ms), seconds(facts.agent_max_ms))),
         ("tokens", facts.tokens.map_or_else(|| "not counted".to_owned(), |n| n.to_string())),
+        (
+            "cost of its model",
+            facts.model_use.as_ref().map_or_else(unknown, |all| all.all().cost_words()),
+        ),
         ("began (UTC)", facts.started_utc.clone().unwrap_or_else(unknown)),
         ("ended (UTC)", facts.ended_utc.clone().unwrap_or_else(unknown)),
         ("log", format!("{folder}/{}", facts.log)),

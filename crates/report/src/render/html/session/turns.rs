@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use super::evidence::{look_table, what_changed};
 use crate::{
     context::{
-        ActStory, RanProgram, StoryContext, TextStory, ToldWork, ToolStory, TurnStory, WorkStory,
+        ActStory, CallStory, ModelStory, RanProgram, StoryContext, TextStory, ToldWork, ToolStory,
+        TurnStory, WorkStory, usd_words,
     },
     render::html::{
         tables::scrolling,
@@ -98,6 +99,7 @@ fn did(own: &str, turn: &TurnStory) -> Markup {
             }
         }
         (told(&turn.work))
+        @if let Some(model) = &turn.model { (asked(model)) }
         @if ran > 0 {
             details {
                 summary { (counted(ran, "program", "programs")) " run" }
@@ -172,6 +174,59 @@ fn told(work: &WorkStory) -> Markup {
             }
         }
     }
+}
+
+/// What it asked of its model, as the gateway saw it.
+fn asked(model: &ModelStory) -> Markup {
+    let calls = model.sum.all().calls as usize;
+    html! {
+        details {
+            summary { (counted(calls, "call", "calls")) " of its model" }
+            ul.changes { @for line in model.lines() { li { (shown(&line)) } } }
+            @if !model.calls.is_empty() { (calls_table(&model.calls)) }
+            @if model.calls_more > 0 { p.left-out { (model.calls_more) " more are in the log." } }
+        }
+    }
+}
+
+fn calls_table(calls: &[CallStory]) -> Markup {
+    let heads = ["for", "model", "effort", "in", "out", "cost", "took", "outcome"];
+    let tokens = |count: Option<u64>| count.map_or("unknown".to_owned(), |n| n.to_string());
+    scrolling(
+        "Calls of the model",
+        html! {
+            table {
+                thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                tbody {
+                    @for call in calls {
+                        tr {
+                            td { (call.purpose) ", " (call.format) }
+                            td {
+                                code { (shown(&call.model_asked)) }
+                                @if let Some(answered) = &call.model_answered { " → " code { (shown(answered)) } }
+                                @for parameter in &call.parameters { " " span.quiet { (shown(parameter)) } }
+                            }
+                            td { @match &call.effort { Some(effort) => (shown(effort)), None => "unset" } }
+                            td.figure { (tokens(call.input)) @if let Some(cached) = call.cached_input { ", " (cached) " cached" } }
+                            td.figure { (tokens(call.output)) @if let Some(part) = call.reasoning { ", " (part) " of reasoning" } }
+                            td.figure { @match call.cost_microusd { Some(cost) => (usd_words(cost)), None => "unknown" } }
+                            td.figure {
+                                (call.took_ms) " ms"
+                                @if call.retries > 0 {
+                                    ", asked again " (call.retries) "×, clock stood still " (call.paused_ms) " ms"
+                                }
+                            }
+                            td {
+                                (call.outcome) " (" (call.status) ", " (call.owner) ")"
+                                @for tool in &call.hosted { "; hosted tool " (shown(tool)) }
+                                @if let Some(place) = &call.exchange_place { " " code.line { (place) } }
+                            }
+                        }
+                    }
+                }
+            }
+        },
+    )
 }
 
 fn told_tool(tool: &ToolStory) -> Markup {
