@@ -51,6 +51,16 @@ impl Child {
         Ok((Self { sandbox, pid, ended: hear, complaints }, stdin, stdout))
     }
 
+    /// Leader of its process group inside.
+    pub(super) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Whether it ever was a process: the sandbox may lack its program.
+    pub(super) fn is_started(&self) -> bool {
+        self.pid != 0
+    }
+
     /// Waits for its end.
     pub(super) async fn ended(&self) -> Result<Ended, AgentFault> {
         let mut hear = self.ended.clone();
@@ -101,10 +111,9 @@ impl Child {
     /// Waits so long for it to go, then kills it and all that it started: what it leaves behind goes too.
     pub(super) async fn end(&self, patience: Duration) -> Result<(), AgentFault> {
         let _ = timeout(patience, self.ended()).await;
-        match self.pid {
-            // It never was a process.
-            0 => Ok(()),
-            pid => Ok(self.sandbox.kill(pid).await?),
+        match self.is_started() {
+            true => Ok(self.sandbox.kill(self.pid).await?),
+            false => Ok(()),
         }
     }
 }

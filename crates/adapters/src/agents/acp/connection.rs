@@ -29,10 +29,10 @@ use super::{
     streams::{Deliveries, Outgoing, lines},
     updates::{Updates, claim},
 };
-use crate::agents::child::{Stdin, Stdout};
-
-/// Characters of an agent's error that are told.
-const ERROR_TOLD: usize = 2_000;
+use crate::agents::{
+    child::{Stdin, Stdout},
+    intake::shortened,
+};
 
 /// A permission request that waits for its answer.
 struct Waiting {
@@ -270,9 +270,5 @@ impl Shared {
 /// An error as it is told: an agent may put as much into one as into a message.
 fn told(error: agent_client_protocol::Error) -> String {
     let data = error.data.as_ref().map_or(String::new(), |data| format!(" ({data})"));
-    let text = format!("{}{data}", error.message);
-    match text.char_indices().nth(ERROR_TOLD) {
-        None => text,
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
+    shortened(&format!("{}{data}", error.message))
 }

@@ -12,10 +12,10 @@ use futures_util::{Sink, Stream, StreamExt as _};
 use tokio::{io::AsyncWrite as _, sync::Notify};
 use tokio_util::codec::{FramedRead, LinesCodec, LinesCodecError};
 
-use crate::agents::child::{Stdin, Stdout};
-
-/// Bytes of one message of an agent: as much as a large file in an edit, and no more than a host can hold for many.
-const LINE_MAX: usize = 32 << 20;
+use crate::agents::{
+    child::{Stdin, Stdout},
+    lines::LINE_MAX,
+};
 
 /// Within so many bytes of a message its method is named.
 const METHOD_WITHIN: usize = 512;

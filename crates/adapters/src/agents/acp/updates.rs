@@ -20,14 +20,13 @@ use domain::{
 use engine::ports::agent::{Observer, ToolCall, ToolResult};
 use serde_json::Value;
 
+use crate::agents::{
+    intake::{BYTES_MAX, PIECES_MAX},
+    tools::{command_of, is_empty, printed, written},
+};
+
 /// A chunk that comes after the end of its turn is told once nothing followed it for this long.
 const SETTLES_WITHIN: Duration = Duration::from_millis(50);
-
-/// Pieces of one turn; beyond, nothing more is taken in.
-const PIECES_MAX: usize = 200_000;
-
-/// Bytes of one turn; beyond, nothing more is taken in.
-const BYTES_MAX: usize = 64 << 20;
 
 /// Updates of an agent while its turns run.
 #[derive(Default)]
@@ -320,19 +319,6 @@ fn output_of(
     Output { text, is_delta: false, exit_code: exit_code(exit) }
 }
 
-/// The text of a tool's output: what its streams hold, else what was written down as it is.
-fn printed(raw: &Value) -> String {
-    let field = |name: &str| raw.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let streams: Vec<&str> = [field("stdout"), field("stderr")].into_iter().flatten().collect();
-    let has_streams = raw.get("stdout").is_some() || raw.get("stderr").is_some();
-    match (raw.as_str(), field("output")) {
-        (Some(text), _) => text.to_owned(),
-        (None, Some(output)) => output.to_owned(),
-        (None, None) if has_streams => streams.join("\n"),
-        (None, None) => raw.to_string(),
-    }
-}
-
 fn shown(content: &ToolCallContent) -> Option<String> {
     match content {
         ToolCallContent::Content(content) => match &content.content {
@@ -340,41 +326,6 @@ fn shown(content: &ToolCallContent) -> Option<String> {
             _ => None,
         },
         ToolCallContent::Diff(diff) => Some(format!("changed {}", diff.path.display())),
-        _ => None,
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(list) => list.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-/// A tool's input as it is kept: a text as it is, else its JSON.
-fn written(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// The command that a tool's input would run.
-fn command_of(input: &str) -> Option<String> {
-    let input: Value = serde_json::from_str(input).ok()?;
-    let command = ["command", "cmd", "script"].iter().find_map(|name| input.get(name))?;
-    match command {
-        Value::String(command) => Some(command.clone()),
-        Value::Array(words) => {
-            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
-            match &words?[..] {
-                // A shell and its code: the code is what would be done.
-                [_, flag, code] if flag.starts_with('-') && flag.ends_with('c') => {
-                    Some((*code).to_owned())
-                }
-                words => Some(words.join(" ")),
-            }
-        }
         _ => None,
     }
 }
@@ -451,17 +402,5 @@ mod tests {
         );
         check(json!({"odd": [1]}), json!([]), json!({}), ("{\"odd\":[1]}", None));
         check(json!(null), json!([]), json!({}), ("", None));
-    }
-
-    #[test]
-    fn commands_are_read_from_the_input() {
-        let check = |input: Value, expect: Option<&str>| {
-            assert_eq!(command_of(&input.to_string()).as_deref(), expect, "{input}");
-        };
-        check(json!({"command": "ls -la"}), Some("ls -la"));
-        check(json!({"command": ["bash", "-lc", "rm x"]}), Some("rm x"));
-        check(json!({"cmd": ["git", "status"]}), Some("git status"));
-        check(json!({"path": "a.txt"}), None);
-        check(json!("ls"), None);
     }
 }
