@@ -8,7 +8,10 @@ use domain::{
 };
 use engine::ports::agent::Agent;
 
-use crate::agents::{AcpAgent, AcpLaunch, ScriptedAgent, Solution};
+use crate::agents::{
+    AcpAgent, AcpLaunch, ClaudeStreamAgent, CliAgent, CliLaunch, NdjsonAgent, ProgramLaunch,
+    ScriptedAgent, Solution,
+};
 
 /// Agents that can be named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,14 +28,25 @@ pub enum AgentKind {
     Script(PathBuf),
     /// A program that speaks the Agent Client Protocol, as a shell would be told to start it.
     Acp(String),
+    /// A program that speaks the control protocol of Claude Code, as a shell would be told to start it.
+    ClaudeStream(String),
+    /// A program that speaks this tool's own protocol, as a shell would be told to start it.
+    Ndjson(String),
+    /// A command for each turn, by the name of a description that ships with the tool or the path of one.
+    Cli(String),
 }
 
 impl AgentKind {
-    /// What stands before the command of an agent that speaks the Agent Client Protocol.
-    pub const ACP: &str = "acp:";
+    /// What stands before the command or the description of an agent that is a program of its own.
+    const DRIVERS: [(&str, fn(String) -> AgentKind); 4] = [
+        ("acp:", AgentKind::Acp),
+        ("claude-stream:", AgentKind::ClaudeStream),
+        ("ndjson:", AgentKind::Ndjson),
+        ("cli:", AgentKind::Cli),
+    ];
 
     /// Names of the agents that ship with the tool, with what each does.
-    pub const NAMES: [(&str, &str); 7] = [
+    pub const NAMES: [(&str, &str); 10] = [
         ("oracle", "solves the task and does what the pair's user asks: must pass"),
         ("eager", "solves the task well and never listens"),
         ("nop", "does nothing and says a word"),
@@ -40,11 +54,20 @@ impl AgentKind {
         ("evader-N", "breaks the Nth requirement by a way round: must fail exactly that"),
         ("liar-N", "claims to have met the Nth requirement: must fail exactly that"),
         ("acp:COMMAND", "a program of the sandbox that speaks the Agent Client Protocol"),
+        ("claude-stream:COMMAND", "one that speaks the control protocol of Claude Code"),
+        ("ndjson:COMMAND", "one that speaks this tool's own small protocol"),
+        ("cli:NAME", "a command for each turn, as FILE.toml or a description of ours says"),
     ];
 
     /// Whether such an agent asks a model of its own, which a gateway can measure.
     pub fn works_with_a_model(&self) -> bool {
-        matches!(self, AgentKind::Acp(_))
+        matches!(
+            self,
+            AgentKind::Acp(_)
+                | AgentKind::ClaudeStream(_)
+                | AgentKind::Ndjson(_)
+                | AgentKind::Cli(_)
+        )
     }
 
     /// What a name means; everything that is no built-in name is the path of a script.
@@ -53,14 +76,18 @@ impl AgentKind {
             "oracle" => AgentKind::Oracle,
             "eager" => AgentKind::Eager,
             "nop" => AgentKind::Nop,
-            other if other.starts_with(Self::ACP) => {
-                AgentKind::Acp(other[Self::ACP.len()..].to_owned())
-            }
-            other => match counterexample(other) {
-                Some((kind, nth)) => AgentKind::Counterexample(kind, nth),
-                None => AgentKind::Script(PathBuf::from(other)),
+            other => match (Self::driver(other), counterexample(other)) {
+                (Some(kind), _) => kind,
+                (None, Some((kind, nth))) => AgentKind::Counterexample(kind, nth),
+                (None, None) => AgentKind::Script(PathBuf::from(other)),
             },
         }
+    }
+
+    /// What a name means in which a driver stands before a command or a description.
+    pub fn driver(name: &str) -> Option<Self> {
+        let mut drivers = Self::DRIVERS.into_iter();
+        drivers.find_map(|(prefix, kind)| Some(kind(name.strip_prefix(prefix)?.to_owned())))
     }
 }
 
@@ -106,6 +133,12 @@ pub enum AgentMake {
     },
     /// A program that speaks the Agent Client Protocol.
     Acp(AcpLaunch),
+    /// A program that speaks the control protocol of Claude Code.
+    ClaudeStream(ProgramLaunch),
+    /// A program that speaks this tool's own protocol.
+    Ndjson(ProgramLaunch),
+    /// A command for each turn.
+    Cli(Box<CliLaunch>),
 }
 
 impl AgentMake {
@@ -113,6 +146,9 @@ impl AgentMake {
     pub fn agent(self) -> Arc<dyn Agent> {
         Arc::new(match self {
             AgentMake::Acp(launch) => return Arc::new(AcpAgent::new(launch)),
+            AgentMake::ClaudeStream(launch) => return Arc::new(ClaudeStreamAgent::new(launch)),
+            AgentMake::Ndjson(launch) => return Arc::new(NdjsonAgent::new(launch)),
+            AgentMake::Cli(launch) => return Arc::new(CliAgent::new(*launch)),
             AgentMake::Oracle { script, solution } => {
                 ScriptedAgent::of_pair("oracle", script, solution)
             }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use adapters::{
-    agents::{AcpLaunch, Solution, placeholders::Fillable},
+    agents::Solution,
     catalog::{AgentKind, AgentMake},
 };
 use domain::{
@@ -19,7 +19,7 @@ use domain::{
 use engine::ports::agent::Agent;
 use store::release_files::{LoadedRelease, StepFiles, read_script};
 
-use crate::{conduct::entries, failure::Failure, models::AgentModel, options};
+use crate::{conduct::entries, failure::Failure, models::AgentModel, options, programs};
 
 /// The agents of one run: what a configuration names, made for each pair.
 pub struct Agents {
@@ -31,7 +31,7 @@ pub struct Agents {
     counterexamples: BTreeMap<PairId, Script>,
     own: Option<(Script, Option<PairId>)>,
     /// Of an agent that is a program of its own.
-    launch: Option<AcpLaunch>,
+    program: Option<AgentMake>,
     model: Option<AgentModel>,
 }
 
@@ -42,11 +42,8 @@ impl Agents {
     /// No such agent, its script has problems, or a variable of the host that a solution wants is not set.
     pub fn new(configuration: &Configuration, release: &LoadedRelease) -> Result<Self, Failure> {
         let kind = AgentKind::parse(&configuration.agent);
-        let launch = match &kind {
-            AgentKind::Acp(command) => Some(acp_launch(configuration, command)?),
-            _ => None,
-        };
-        if launch.is_none() {
+        let program = programs::program(configuration, &kind)?;
+        if program.is_none() {
             refuse_unused(configuration)?;
         }
         let own = match &kind {
@@ -55,7 +52,10 @@ impl Agents {
             | AgentKind::Eager
             | AgentKind::Nop
             | AgentKind::Counterexample(..)
-            | AgentKind::Acp(_) => None,
+            | AgentKind::Acp(_)
+            | AgentKind::ClaudeStream(_)
+            | AgentKind::Ndjson(_)
+            | AgentKind::Cli(_) => None,
         };
         let mut oracles = BTreeMap::new();
         let mut solutions = BTreeMap::new();
@@ -86,7 +86,7 @@ impl Agents {
             step_solutions,
             counterexamples,
             own,
-            launch,
+            program,
             model: None,
         })
     }
@@ -137,9 +137,13 @@ impl Agents {
             || self.solutions.get(pair).cloned().ok_or_else(|| format!("pair {pair} has no task"));
         let make = match (&self.kind, &self.own) {
             (AgentKind::Nop, _) => AgentMake::Nop,
-            (AgentKind::Acp(command), _) => AgentMake::Acp(
-                self.launch.clone().ok_or_else(|| format!("the command {command} was not read"))?,
-            ),
+            (
+                AgentKind::Acp(text)
+                | AgentKind::ClaudeStream(text)
+                | AgentKind::Ndjson(text)
+                | AgentKind::Cli(text),
+                _,
+            ) => self.program.clone().ok_or_else(|| format!("{text} was not read"))?,
             (AgentKind::Eager, _) => AgentMake::Eager(solution()?),
             (AgentKind::Oracle, _) if self.step_solutions.contains_key(pair) => {
                 AgentMake::OracleOfSteps(self.step_solutions[pair].clone())
@@ -210,50 +214,6 @@ fn refuse_unused(configuration: &Configuration) -> Result<(), Failure> {
         return Err(Failure::input(message));
     }
     Ok(())
-}
-
-/// How a program that speaks the Agent Client Protocol is started: its command, and what `--set` says of it.
-fn acp_launch(configuration: &Configuration, command: &str) -> Result<AcpLaunch, Failure> {
-    let agent = &configuration.agent;
-    let argv = shlex::split(command).filter(|argv| !argv.is_empty()).ok_or_else(|| {
-        let message = format!("--agent {agent}: no command, or a quote that is not closed");
-        Failure::input(format!("{message}; write it as for a shell: --agent 'acp:goose acp'"))
-    })?;
-    let mut launch = AcpLaunch {
-        name: agent.as_str().to_owned(),
-        argv,
-        env: BTreeMap::new(),
-        mode: None,
-        options: Vec::new(),
-    };
-    for (key, value) in &configuration.settings {
-        match key.split_once('.') {
-            None if key == "mode" => launch.mode = Some(value.clone()),
-            Some(("env", name)) if !name.is_empty() => {
-                launch.env.insert(name.to_owned(), fillable(configuration, key, value)?);
-            }
-            Some(("option", name)) if !name.is_empty() => {
-                launch.options.push((name.to_owned(), value.clone()));
-            }
-            _ => {
-                return Err(Failure::input(format!(
-                    "--set {key}={value}: an agent of the Agent Client Protocol has the settings \
-                     mode=NAME, option.NAME=VALUE and env.NAME=VALUE"
-                )));
-            }
-        }
-    }
-    Ok(launch)
-}
-
-/// A value with its placeholders; those of the gateway need a model.
-fn fillable(configuration: &Configuration, key: &str, value: &str) -> Result<Fillable, Failure> {
-    let bad = |why: &dyn std::fmt::Display| Failure::input(format!("--set {key}={value}: {why}"));
-    let text = Fillable::parse(value).map_err(|unknown| bad(&unknown))?;
-    if text.wants_model() && configuration.model.is_none() {
-        return Err(bad(&"the agent has no model: name one with --agent-model"));
-    }
-    Ok(text)
 }
 
 fn script(path: &Path) -> Result<Script, Failure> {

@@ -15,6 +15,7 @@ mod models;
 mod options;
 mod output;
 mod pages;
+mod programs;
 mod record;
 mod releases;
 mod tables;

@@ -461,7 +461,7 @@ fn choose_model(
     }
 }
 
-/// A file that exists is a script whatever its name holds; `acp:` stands before a command; else `NAME[:MODEL[@EFFORT]]`.
+/// A file that exists is a script whatever its name holds; a driver stands before a command; else `NAME[:MODEL[@EFFORT]]`.
 fn configuration(text: &str) -> Result<Configuration, OptionsError> {
     let bare = |agent: &str, model: Option<&str>, effort: Option<&str>| Configuration {
         agent: AgentName::new(agent),
@@ -470,7 +470,7 @@ fn configuration(text: &str) -> Result<Configuration, OptionsError> {
         settings: Vec::new(),
     };
     // A command may hold colons of its own.
-    if Path::new(text).is_file() || text.starts_with(AgentKind::ACP) {
+    if Path::new(text).is_file() || AgentKind::driver(text).is_some() {
         return Ok(bare(text, None, None));
     }
     let (agent, rest) = text.split_once(':').map_or((text, None), |(a, b)| (a, Some(b)));

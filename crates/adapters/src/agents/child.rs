@@ -1,9 +1,9 @@
 //! An agent's process inside a sandbox ([`Child`]): how it ended, the tail of what it complained of, and its end.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use engine::ports::{
-    agent::AgentFault,
+    agent::{AgentFault, Brief},
     sandbox::{CommandSpec, Ended, Sandbox, Started},
 };
 use tokio::{
@@ -11,6 +11,8 @@ use tokio::{
     sync::{Mutex, watch},
     time::timeout,
 };
+
+use super::placeholders::Fillable;
 
 /// What is kept of standard error.
 const COMPLAINTS_MAX: usize = 16 << 10;
@@ -116,6 +118,30 @@ impl Child {
             false => Ok(()),
         }
     }
+}
+
+/// How an agent's program is started in its session: in the working directory, as the task's user, with the variables that
+/// lead to the wire. What its owner sets goes before.
+pub(super) fn command(
+    argv: Vec<String>,
+    own: &BTreeMap<String, Fillable>,
+    brief: &Brief,
+) -> Result<CommandSpec, AgentFault> {
+    let mut env = brief.env.clone();
+    for (name, value) in own {
+        let value = value.fill(brief.model.as_ref());
+        let value = value.map_err(|lack| AgentFault::NotOpened(format!("{name}: {lack}")))?;
+        env.insert(name.clone(), value);
+    }
+    Ok(CommandSpec {
+        argv,
+        cwd: Some(brief.workdir.clone()),
+        env,
+        user: brief.user.clone(),
+        stdin: Vec::new(),
+        timeout: Duration::MAX,
+        output_max: 0,
+    })
 }
 
 async fn keep_tail(mut from: Stdout, kept: Arc<Mutex<Vec<u8>>>) {

@@ -66,26 +66,34 @@ impl Intake {
         (self.pieces, self.bytes, self.is_overflown) = (0, 0, false);
     }
 
-    /// Whether so many bytes more are taken in. A flood is the agent's doing and is flagged once a turn.
-    pub(super) fn takes(&mut self, bytes: usize) -> bool {
+    /// So many bytes more have come. A flood is the agent's doing and is flagged once a turn; what follows it is not told.
+    pub(super) fn counts(&mut self, bytes: usize) {
         self.pieces += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         if self.pieces <= PIECES_MAX && self.bytes <= BYTES_MAX {
-            return true;
+            return;
         }
+        self.flush();
         if let (false, Some(observer)) = (self.is_overflown, &self.observer) {
-            self.is_overflown = true;
             observer.flagged(
                 Flag::ChannelOverflow,
                 format!("more than {PIECES_MAX} updates or {} MiB in a turn", BYTES_MAX >> 20),
             );
         }
-        false
+        self.is_overflown = true;
+    }
+
+    /// Who is told; nobody once a turn is flooded, until the next begins.
+    fn listener(&self) -> Option<&Observer> {
+        self.observer.as_ref().filter(|_| !self.is_overflown)
     }
 
     /// A piece of a message; pieces that name the same message follow each other in one block.
     pub(super) fn said(&mut self, text: &str, message: Option<&str>) {
         self.tell_thought();
+        if self.is_overflown {
+            return;
+        }
         if !self.said.goes_on(message) {
             self.tell_said();
         }
@@ -96,6 +104,9 @@ impl Intake {
     /// A piece of a thought.
     pub(super) fn thought(&mut self, text: &str, message: Option<&str>) {
         self.tell_said();
+        if self.is_overflown {
+            return;
+        }
         if !self.thought.goes_on(message) {
             self.tell_thought();
         }
@@ -115,7 +126,7 @@ impl Intake {
         }
         let kind = call.kind.or_else(|| kind_of_name(&call.title));
         self.calls.insert(id.clone(), Call { kind, ..call.clone() });
-        if let Some(observer) = &self.observer {
+        if let Some(observer) = self.listener() {
             let title = title_of(&call.title);
             observer.called(ToolCall { id: Some(id), title, kind, input: call.input });
         }
@@ -132,7 +143,7 @@ impl Intake {
         self.flush();
         let id = id.map_or_else(|| format!("call-{}", self.nameless), str::to_owned);
         let output = output.filter(|output| !output.is_empty());
-        if let Some(observer) = &self.observer {
+        if let Some(observer) = self.listener() {
             observer.returned(ToolResult { id, outcome, input: None, output, exit_code });
         }
     }
@@ -140,7 +151,7 @@ impl Intake {
     /// A permission is asked for, about this call; false if no turn is there to ask it in.
     pub(super) fn asks(&mut self, request: RequestId, call: &Call) -> bool {
         self.flush();
-        let Some(observer) = &self.observer else { return false };
+        let Some(observer) = self.listener() else { return false };
         let input = call.input.as_deref();
         let command = input.and_then(command_of);
         let kind = call.kind.or_else(|| kind_of_name(&call.title));
@@ -153,7 +164,7 @@ impl Intake {
     /// The agent's plan as it now is.
     pub(super) fn planned(&mut self, entries: Vec<PlanEntry>) {
         self.flush();
-        if let Some(observer) = &self.observer {
+        if let Some(observer) = self.listener() {
             observer.planned(entries);
         }
     }
@@ -161,7 +172,7 @@ impl Intake {
     /// What the agent itself counts.
     pub(super) fn claims(&mut self, claim: UseClaim) {
         self.flush();
-        if let Some(observer) = &self.observer {
+        if let Some(observer) = self.listener() {
             observer.claims(claim);
         }
     }
@@ -169,7 +180,7 @@ impl Intake {
     /// Something to be said of the agent.
     pub(super) fn noted(&mut self, text: &str) {
         self.flush();
-        if let Some(observer) = &self.observer {
+        if let Some(observer) = self.listener() {
             observer.noted(shortened(text));
         }
     }
@@ -186,14 +197,14 @@ impl Intake {
 
     fn tell_said(&mut self) {
         let said = std::mem::take(&mut self.said);
-        if let (false, Some(observer)) = (said.text.trim().is_empty(), &self.observer) {
+        if let (false, Some(observer)) = (said.text.trim().is_empty(), self.listener()) {
             observer.said_at(said.at_ms, said.text);
         }
     }
 
     fn tell_thought(&mut self) {
         let thought = std::mem::take(&mut self.thought);
-        if let (false, Some(observer)) = (thought.text.trim().is_empty(), &self.observer) {
+        if let (false, Some(observer)) = (thought.text.trim().is_empty(), self.listener()) {
             observer.thought(thought.text);
         }
     }

@@ -3,7 +3,7 @@
 
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    sync::{mpsc, oneshot},
+    sync::mpsc,
 };
 
 use super::child::{Stdin, Stdout};
@@ -45,10 +45,18 @@ pub(super) fn read_lines(stdout: Stdout) -> mpsc::Receiver<Result<String, String
     hear
 }
 
-/// A line to be written, and who waits until it is.
-type Outgoing = (String, Option<oneshot::Sender<bool>>);
+/// What is to be written.
+enum Outgoing {
+    /// A line, and what happens as soon as it is flushed.
+    Line(String, Option<Flushed>),
+    /// Nothing more: the stream is closed.
+    End,
+}
 
-/// Writes lines to an agent in the order in which they are sent; the last of its clones closes the stream.
+/// Happens as soon as a line is flushed.
+type Flushed = Box<dyn FnOnce() + Send>;
+
+/// Writes lines to an agent in the order in which they are sent. That an agent does not read any more is told by its end.
 #[derive(Clone)]
 pub(super) struct LineWriter(mpsc::UnboundedSender<Outgoing>);
 
@@ -57,18 +65,17 @@ impl LineWriter {
     pub(super) fn new(mut stdin: Stdin) -> Self {
         let (sender, mut lines) = mpsc::unbounded_channel::<Outgoing>();
         tokio::spawn(async move {
-            while let Some((line, waits)) = lines.recv().await {
+            while let Some(Outgoing::Line(mut line, flushed)) = lines.recv().await {
+                line.push('\n');
                 let written = async {
                     stdin.write_all(line.as_bytes()).await?;
-                    stdin.write_all(b"\n").await?;
                     stdin.flush().await
                 };
-                let is_written = written.await.is_ok();
-                if let Some(waits) = waits {
-                    let _ = waits.send(is_written);
-                }
-                if !is_written {
+                if written.await.is_err() {
                     return;
+                }
+                if let Some(flushed) = flushed {
+                    flushed();
                 }
             }
             let _ = stdin.shutdown().await;
@@ -76,14 +83,18 @@ impl LineWriter {
         Self(sender)
     }
 
-    /// Sends a line. That an agent does not read any more is told by its end.
+    /// Sends a line.
     pub(super) fn send(&self, line: String) {
-        let _ = self.0.send((line, None));
+        let _ = self.0.send(Outgoing::Line(line, None));
     }
 
-    /// Sends a line and comes back once it is flushed; false if it cannot be.
-    pub(super) async fn flushed(&self, line: String) -> bool {
-        let (tell, hear) = oneshot::channel();
-        self.0.send((line, Some(tell))).is_ok() && hear.await.unwrap_or(false)
+    /// Sends a line and has this done as soon as it is flushed.
+    pub(super) fn send_then(&self, line: String, flushed: impl FnOnce() + Send + 'static) {
+        let _ = self.0.send(Outgoing::Line(line, Some(Box::new(flushed))));
+    }
+
+    /// Closes the stream once everything is written.
+    pub(super) fn end(&self) {
+        let _ = self.0.send(Outgoing::End);
     }
 }

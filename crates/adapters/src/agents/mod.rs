@@ -2,23 +2,29 @@
 
 mod acp;
 mod child;
+mod claude_stream;
 mod cli;
 mod intake;
 mod lines;
 mod matching;
+mod ndjson;
 pub mod placeholders;
 mod scripted;
+mod talk;
 mod tools;
 
 use domain::evidence::{Channel, ChannelSet};
 
 pub use acp::{AcpAgent, AcpLaunch};
+pub use claude_stream::ClaudeStreamAgent;
 pub use cli::{
     BadDescription, CallMeaning, CliAgent, CliDescription, CliLaunch, EventMeaning, Expected,
     KindWord, Output, Place, PromptBy, ReturnMeaning, SHIPPED, SessionName, UseMeaning, UseSpan,
     shipped,
 };
+pub use ndjson::NdjsonAgent;
 pub use scripted::{ScriptedAgent, Solution, Solves};
+pub use talk::ProgramLaunch;
 
 /// Evidence channels of a driver that hears an agent while it works.
 fn channels() -> ChannelSet {

@@ -6,25 +6,16 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use adapters::agents::{AcpAgent, AcpLaunch};
 use domain::{
     fault::Flag,
-    ids::{RequestId, Turn},
+    ids::RequestId,
     release::ActionClass,
-    session::{Observation, PlanState, ToolOutcome, TurnStop},
+    session::{Observation, TurnStop},
 };
-use engine::ports::{
-    agent::{Agent, AgentFault, Brief, Conversation, Observer},
-    sandbox::{CommandSpec, Sandbox},
+use engine::ports::agent::AgentFault;
+
+use crate::{
+    opened::{Opened, shell, words},
+    stage::Stage,
 };
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-
-use crate::stage::Stage;
-
-/// An agent in a sandbox of its own.
-struct Opened {
-    sandbox: Arc<dyn Sandbox>,
-    conversation: Box<dyn Conversation>,
-    turns: std::sync::atomic::AtomicU32,
-    _stage: Stage,
-}
 
 fn launch(behaviour: &[&str]) -> AcpLaunch {
     let argv = ["/usr/bin/python3", "/opt/fake/fake_acp.py"].iter().chain(behaviour);
@@ -39,72 +30,11 @@ fn launch(behaviour: &[&str]) -> AcpLaunch {
 
 async fn try_open(launch: AcpLaunch) -> Result<Opened, AgentFault> {
     let stage = Stage::with(&[("fake_acp.py", include_str!("fake_acp.py"))]).await;
-    let sandbox = stage.sandbox.clone();
-    let brief = Brief {
-        workdir: "/app".to_owned(),
-        user: None,
-        skills_dir: None,
-        env: BTreeMap::new(),
-        model: None,
-    };
-    let conversation = AcpAgent::new(launch).open(sandbox.clone(), &brief).await?;
-    Ok(Opened { sandbox, conversation, turns: 0.into(), _stage: stage })
+    Opened::of(&AcpAgent::new(launch), Arc::new(stage)).await
 }
 
 async fn open() -> Opened {
     try_open(launch(&[])).await.expect("the agent opens")
-}
-
-impl Opened {
-    fn observer(&self) -> (Observer, UnboundedReceiver<Observation>) {
-        let turn = self.turns.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-        let (sender, seen) = unbounded_channel();
-        (Observer::new(Turn(turn), self.sandbox.clone(), sender), seen)
-    }
-
-    /// One turn, and what was seen until late updates can be no more.
-    async fn turn(&self, message: &str) -> (TurnStop, Vec<String>) {
-        let (observer, mut seen) = self.observer();
-        let prompt = self.conversation.prompt(message, &observer);
-        let stop = tokio::time::timeout(Duration::from_secs(60), prompt).await;
-        let stop = stop.expect("the turn ends").expect("nothing of the world broke");
-        tokio::time::sleep(Duration::from_millis(400)).await;
-        let mut told = Vec::new();
-        while let Ok(observation) = seen.try_recv() {
-            told.push(words(&observation));
-        }
-        (stop, told)
-    }
-}
-
-/// An observation without its times.
-fn words(observation: &Observation) -> String {
-    match observation {
-        Observation::Delivered { .. } => "delivered".to_owned(),
-        Observation::AgentSaid { text, .. } => format!("said {text}"),
-        Observation::AgentThought { text, .. } => format!("thought {}", text.shown),
-        Observation::AgentActed(activity) => {
-            let kind = activity.kind.map_or("?", |kind| kind.name());
-            format!("called {} ({kind})", activity.title)
-        }
-        Observation::ToolReturned(result) => {
-            let input = result.input.as_ref().map_or("", |input| &input.shown);
-            let output = result.output.as_ref().map_or("", |output| &output.shown);
-            let outcome = match result.outcome {
-                ToolOutcome::Completed => "completed",
-                ToolOutcome::Failed => "failed",
-            };
-            format!("{outcome} {input} -> {} {:?}", output.trim(), result.exit_code)
-        }
-        Observation::AgentPlanned { entries, .. } => {
-            let done = entries.iter().filter(|entry| entry.state == PlanState::Done).count();
-            format!("planned {} done {done}", entries.len())
-        }
-        Observation::UseClaimed(claim) => format!("claims {:?} {:?}", claim.input, claim.cached),
-        Observation::DriverNoted { text, .. } => format!("noted {text}"),
-        Observation::Flagged { flag, .. } => format!("flag {}", flag.name()),
-        other => format!("{other:?}"),
-    }
 }
 
 async fn check(message: &str, stop: TurnStop, expect: &[&str]) {
@@ -280,18 +210,6 @@ async fn an_answer_that_comes_too_late_is_none() {
     }
 }
 
-fn shell(code: &str) -> CommandSpec {
-    CommandSpec {
-        argv: ["sh", "-c", code].map(str::to_owned).to_vec(),
-        cwd: None,
-        env: BTreeMap::new(),
-        user: None,
-        stdin: Vec::new(),
-        timeout: Duration::from_secs(20),
-        output_max: 1 << 10,
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_breaks_is_no_fault_of_the_world() {
     let note = "noted the agent exited with 9; at last it said: something went wrong in here";
@@ -328,18 +246,7 @@ async fn closing_kills_what_does_not_go() {
     let timed = tokio::time::timeout(Duration::from_secs(2), prompt).await;
     assert!(timed.is_err(), "it does not return");
     opened.conversation.close().await.expect("it closes");
-    // A kill is sent, not awaited; what is frozen in between dies when it thaws.
-    let mut alive = u32::MAX;
-    for _ in 0..50 {
-        opened.sandbox.freeze().await.expect("it freezes");
-        alive = opened.sandbox.capture(Turn(1)).await.expect("it is captured").alive;
-        opened.sandbox.thaw().await.expect("it thaws");
-        if alive == 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    assert_eq!(alive, 0);
+    opened.nothing_lives().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

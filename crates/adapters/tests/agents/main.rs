@@ -1,4 +1,7 @@
 //! Drivers of real agents, each against a program that speaks its protocol inside a sandbox.
 
 mod acp;
+mod cli;
+mod opened;
 mod stage;
+mod stream;

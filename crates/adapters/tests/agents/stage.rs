@@ -45,13 +45,19 @@ impl Stage {
         let base = sandboxes.materialise(&spec).await.expect("a base");
         let made = sandboxes.provision(&base, &limits, Recording::Processes).await;
         let sandbox: Arc<dyn Sandbox> = Arc::from(made.expect("a sandbox"));
+        let stage = Self { sandbox, _state: state };
+        stage.place(programs).await;
+        stage
+    }
+
+    /// Places programs beside those that are there.
+    pub async fn place(&self, programs: &[(&str, &str)]) {
         let files = programs.iter().map(|(name, text)| FileEntry {
             path: (*name).to_owned(),
             node: FileNode::File(text.as_bytes().to_vec()),
             mode: 0o755,
         });
         let files: Vec<FileEntry> = files.collect();
-        sandbox.put(PROGRAMS, &files).await.expect("the programs are placed");
-        Self { sandbox, _state: state }
+        self.sandbox.put(PROGRAMS, &files).await.expect("the programs are placed");
     }
 }

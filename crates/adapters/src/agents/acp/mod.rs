@@ -10,12 +10,15 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use domain::{evidence::Channel, ids::RequestId, session::TurnStop};
 use engine::ports::{
     agent::{Agent, AgentFault, Brief, Conversation, Identity, Observer},
-    sandbox::{CommandSpec, Ended, Sandbox},
+    sandbox::{Ended, Sandbox},
 };
 use tokio::time::timeout;
 
 use self::connection::Connection;
-use super::{child::Child, placeholders::Fillable};
+use super::{
+    child::{Child, command},
+    placeholders::Fillable,
+};
 
 /// Updates that are older than the answer to a prompt arrive within this.
 const LATE_UPDATES_MS: u64 = 300;
@@ -69,22 +72,7 @@ impl Agent for AcpAgent {
         sandbox: Arc<dyn Sandbox>,
         brief: &Brief,
     ) -> Result<Box<dyn Conversation>, AgentFault> {
-        let mut env = brief.env.clone();
-        // What its owner says of it goes before.
-        for (name, value) in &self.launch.env {
-            let value = value.fill(brief.model.as_ref());
-            let value = value.map_err(|lack| AgentFault::NotOpened(format!("{name}: {lack}")))?;
-            env.insert(name.clone(), value);
-        }
-        let command = CommandSpec {
-            argv: self.launch.argv.clone(),
-            cwd: Some(brief.workdir.clone()),
-            env,
-            user: brief.user.clone(),
-            stdin: Vec::new(),
-            timeout: Duration::MAX,
-            output_max: 0,
-        };
+        let command = command(self.launch.argv.clone(), &self.launch.env, brief)?;
         let (child, stdin, stdout) = Child::start(sandbox, &command).await?;
         let connection = Connection::begin(stdin, stdout);
         let opened = timeout(HANDSHAKE_MAX, connection.open(&brief.workdir, &self.launch)).await;

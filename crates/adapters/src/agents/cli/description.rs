@@ -28,7 +28,8 @@ pub struct CliDescription {
     /// A command that prints its version; it is run once, before the session.
     #[serde(default)]
     pub version: Vec<String>,
-    /// The command of the first turn; `{prompt}`, `{session}` and `{state}` are put in.
+    /// The command of the first turn. `{prompt}`, `{session}`, `{state}` (a folder for what the agent keeps), the gateway's
+    /// address and token and the model are put in.
     pub first: Vec<String>,
     /// The command of every other turn.
     pub next: Vec<String>,
@@ -41,7 +42,7 @@ pub struct CliDescription {
     /// Exit codes with which it gives control back; with any other it crashed.
     #[serde(default = "success")]
     pub finished: Vec<i32>,
-    /// Its variables.
+    /// Its variables; but for the message and the session, the same is put in.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Where the name of its session stands.
@@ -245,9 +246,8 @@ pub struct Expected {
 
 impl From<toml::Value> for Expected {
     fn from(value: toml::Value) -> Self {
-        let text = |value: &toml::Value| {
-            value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-        };
+        let text =
+            |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let any_of = match &value {
             toml::Value::String(star) if star == "*" => None,
             toml::Value::Array(list) => Some(list.iter().map(text).collect()),
@@ -264,8 +264,12 @@ fn success() -> Vec<i32> {
 /// What may be put into arguments.
 const KNOWN: [&str; 3] = ["{prompt}", "{session}", "{state}"];
 
+/// What may be put in of a session's gateway.
+pub(super) const OF_GATEWAY: [&str; 5] =
+    ["{gateway.openai}", "{gateway.anthropic}", "{gateway.gemini}", "{gateway.token}", "{model}"];
+
 static PLACEHOLDER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\{[a-z][a-z_]*\}").expect("the pattern is right"));
+    LazyLock::new(|| Regex::new(r"\{[a-z][a-z_.]*\}").expect("the pattern is right"));
 
 impl CliDescription {
     /// Reads a description.
@@ -288,9 +292,9 @@ impl CliDescription {
             let unknown = command
                 .iter()
                 .flat_map(|argument| PLACEHOLDER.find_iter(argument))
-                .find(|found| !KNOWN.contains(&found.as_str()));
+                .find(|found| !KNOWN.iter().chain(&OF_GATEWAY).any(|name| *name == found.as_str()));
             if let Some(unknown) = unknown {
-                let known = KNOWN.join(", ");
+                let known = [&KNOWN[..], &OF_GATEWAY].concat().join(", ");
                 return Err(format!("{key}: {} is not known; there are {known}", unknown.as_str()));
             }
             if holds(command, "{prompt}") == (self.prompt == PromptBy::Stdin) {
@@ -305,10 +309,14 @@ impl CliDescription {
             }
         }
         if holds(&self.first, "{session}") && !chosen {
-            return Err("first: no session has a name yet; only one that is `chosen` has".to_owned());
+            return Err(
+                "first: no session has a name yet; only one that is `chosen` has".to_owned()
+            );
         }
         if holds(&self.next, "{session}") && self.session.is_none() {
-            return Err("next: {session} is not told; a table [session] says where it stands".to_owned());
+            return Err(
+                "next: {session} is not told; a table [session] says where it stands".to_owned()
+            );
         }
         self.session.as_ref().map_or(Ok(()), SessionName::makes_sense)?;
         for pattern in &self.notes {

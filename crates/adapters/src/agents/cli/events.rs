@@ -13,7 +13,7 @@ use super::description::{
     UseSpan,
 };
 use crate::agents::{
-    intake::{Call, Intake},
+    intake::{BYTES_MAX, Call, Intake},
     tools::{is_empty, printed, written},
 };
 
@@ -71,9 +71,7 @@ impl Reader {
 
     /// One line.
     pub(super) fn take(&mut self, line: &str, intake: &mut Intake) {
-        if !intake.takes(line.len()) {
-            return;
-        }
+        intake.counts(line.len());
         if self.description.output == Output::Text {
             return self.words(line, intake);
         }
@@ -109,8 +107,11 @@ impl Reader {
         if self.notes.iter().any(|note| note.is_match(&line)) {
             return intake.noted(line.trim());
         }
-        self.text.push_str(&line);
-        self.text.push('\n');
+        // More than a turn may tell is not kept either.
+        if self.text.len() < BYTES_MAX {
+            self.text.push_str(&line);
+            self.text.push('\n');
+        }
     }
 
     fn beside(&mut self, line: &str) {

@@ -25,8 +25,16 @@ pub use self::{
     },
     shipped::{SHIPPED, shipped},
 };
-use self::{description::holds, events::Reader};
-use super::{child::Child, intake::Intake, lines::read_lines};
+use self::{
+    description::{OF_GATEWAY, holds},
+    events::Reader,
+};
+use super::{
+    child::{Child, command},
+    intake::Intake,
+    lines::read_lines,
+    placeholders::Fillable,
+};
 
 pub(super) use self::events::microusd;
 
@@ -56,7 +64,7 @@ pub struct CliLaunch {
     /// How it is driven.
     pub description: CliDescription,
     /// Its variables, over those of the description.
-    pub env: BTreeMap<String, String>,
+    pub env: BTreeMap<String, Fillable>,
 }
 
 /// An agent that is started anew for each turn.
@@ -75,11 +83,7 @@ impl CliAgent {
 #[async_trait::async_trait]
 impl Agent for CliAgent {
     fn identify(&self) -> Identity {
-        Identity {
-            name: self.launch.name.clone(),
-            channels: super::channels(),
-            late_updates_ms: 0,
-        }
+        Identity { name: self.launch.name.clone(), channels: super::channels(), late_updates_ms: 0 }
     }
 
     async fn open(
@@ -88,18 +92,17 @@ impl Agent for CliAgent {
         brief: &Brief,
     ) -> Result<Box<dyn Conversation>, AgentFault> {
         let description = self.launch.description.clone();
-        let mut env = brief.env.clone();
-        env.extend(description.env.clone());
-        // What its owner says of it goes before.
-        env.extend(self.launch.env.clone());
-        for value in env.values_mut() {
-            *value = value.replace("{state}", STATE);
+        let values = values(&description, brief)?;
+        let of_description = description.env.iter();
+        let mut spec = command(Vec::new(), &self.launch.env, brief)?;
+        for (name, value) in of_description.filter(|(name, _)| !self.launch.env.contains_key(*name))
+        {
+            spec.env.insert(name.clone(), filled(value, &values));
         }
         let mut conversation = CliConversation {
             sandbox,
-            workdir: brief.workdir.clone(),
-            user: brief.user.clone(),
-            env,
+            spec,
+            values,
             told_name: None,
             state: tokio::sync::Mutex::new(State {
                 reader: Reader::new(description.clone()),
@@ -119,9 +122,10 @@ impl Agent for CliAgent {
 struct CliConversation {
     sandbox: Arc<dyn Sandbox>,
     description: CliDescription,
-    workdir: String,
-    user: Option<String>,
-    env: BTreeMap<String, String>,
+    /// What every command of it has in common.
+    spec: CommandSpec,
+    /// Names in braces and what stands for them, but for the message and the session.
+    values: BTreeMap<&'static str, String>,
     told_name: Option<String>,
     state: tokio::sync::Mutex<State>,
     running: Mutex<Option<Arc<Child>>>,
@@ -276,12 +280,17 @@ impl CliConversation {
                 self.description.name
             )));
         }
-        let file = format!("{STATE}/{MESSAGE}");
-        let prompt = if self.description.prompt == PromptBy::File { &file } else { message };
+        let mut values = self.values.clone();
+        let prompt = match self.description.prompt {
+            PromptBy::File => format!("{STATE}/{MESSAGE}"),
+            PromptBy::Argument | PromptBy::Stdin => message.to_owned(),
+        };
+        values.insert("{prompt}", prompt);
+        values.extend(session.map(|session| ("{session}", session.to_owned())));
         let argv: Vec<String> = template
             .iter()
             .map(|argument| {
-                let filled = filled(argument, prompt, session.unwrap_or_default());
+                let filled = filled(argument, &values);
                 // What begins with a dash would be read as an option.
                 match argument.starts_with("{prompt}") && filled.starts_with('-') {
                     true => format!("\n{filled}"),
@@ -299,15 +308,7 @@ impl CliConversation {
     }
 
     fn spec(&self, argv: Vec<String>) -> CommandSpec {
-        CommandSpec {
-            argv,
-            cwd: Some(self.workdir.clone()),
-            env: self.env.clone(),
-            user: self.user.clone(),
-            stdin: Vec::new(),
-            timeout: Duration::MAX,
-            output_max: 0,
-        }
+        CommandSpec { argv, ..self.spec.clone() }
     }
 
     /// Asks for the version, if the description says how; a program that is not there is told before the session.
@@ -346,7 +347,7 @@ impl CliConversation {
 
     async fn make_state(&self) -> Result<(), AgentFault> {
         let commands = [&self.description.first, &self.description.next];
-        let in_env = self.env.values().any(|value| value.contains(STATE));
+        let in_env = self.spec.env.values().any(|value| value.contains(STATE));
         let is_named = commands.iter().any(|command| holds(command, "{state}"));
         if !is_named && !in_env && self.description.prompt != PromptBy::File {
             return Ok(());
@@ -393,15 +394,39 @@ fn take(state: &mut State, line: Result<String, String>, observer: &Observer) {
     }
 }
 
-/// An argument with what belongs into it; what is put in is not looked at again.
-fn filled(argument: &str, prompt: &str, session: &str) -> String {
-    let mut filled = String::with_capacity(argument.len() + prompt.len());
-    let mut rest = argument;
+/// What stands for names in braces in a session, as far as the description has them.
+fn values(
+    description: &CliDescription,
+    brief: &Brief,
+) -> Result<BTreeMap<&'static str, String>, AgentFault> {
+    let mut values = BTreeMap::from([("{state}", STATE.to_owned())]);
+    let texts = || {
+        let commands = description.first.iter().chain(&description.next);
+        commands.chain(description.env.values())
+    };
+    for name in OF_GATEWAY {
+        if !texts().any(|text| text.contains(name)) {
+            continue;
+        }
+        let value = Fillable::parse(name).expect("it is one of its places");
+        let value = value.fill(brief.model.as_ref());
+        let value = value.map_err(|lack| {
+            let agent = &description.name;
+            AgentFault::NotOpened(format!("the description of {agent}: {lack}"))
+        })?;
+        values.insert(name, value);
+    }
+    Ok(values)
+}
+
+/// A text with what belongs into it; what is put in is not looked at again.
+fn filled(text: &str, values: &BTreeMap<&'static str, String>) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some(at) = rest.find('{') {
         filled.push_str(&rest[..at]);
         rest = &rest[at..];
-        let known = [("{prompt}", prompt), ("{session}", session), ("{state}", STATE)];
-        match known.into_iter().find(|(name, _)| rest.starts_with(name)) {
+        match values.iter().find(|(name, _)| rest.starts_with(**name)) {
             Some((name, value)) => {
                 filled.push_str(value);
                 rest = &rest[name.len()..];
