@@ -37,14 +37,6 @@ pub enum AgentKind {
 }
 
 impl AgentKind {
-    /// What stands before the command or the description of an agent that is a program of its own.
-    const DRIVERS: [(&str, fn(String) -> AgentKind); 4] = [
-        ("acp:", AgentKind::Acp),
-        ("claude-stream:", AgentKind::ClaudeStream),
-        ("ndjson:", AgentKind::Ndjson),
-        ("cli:", AgentKind::Cli),
-    ];
-
     /// Names of the agents that ship with the tool, with what each does.
     pub const NAMES: [(&str, &str); 10] = [
         ("oracle", "solves the task and does what the pair's user asks: must pass"),
@@ -86,8 +78,15 @@ impl AgentKind {
 
     /// What a name means in which a driver stands before a command or a description.
     pub fn driver(name: &str) -> Option<Self> {
-        let mut drivers = Self::DRIVERS.into_iter();
-        drivers.find_map(|(prefix, kind)| Some(kind(name.strip_prefix(prefix)?.to_owned())))
+        let (driver, rest) = name.split_once(':')?;
+        let rest = rest.to_owned();
+        match driver {
+            "acp" => Some(AgentKind::Acp(rest)),
+            "claude-stream" => Some(AgentKind::ClaudeStream(rest)),
+            "ndjson" => Some(AgentKind::Ndjson(rest)),
+            "cli" => Some(AgentKind::Cli(rest)),
+            _ => None,
+        }
     }
 }
 
