@@ -1,9 +1,8 @@
-//! The manifest of a container (E1): what the engine says has changed, looked at beside the pristine base
-//! ([`Base::manifest`]).
+//! The manifest of a container (E1): what differs in its layer, looked at beside the pristine base ([`Base::manifest`]).
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use bollard::models::ChangeType;
@@ -13,8 +12,24 @@ use engine::ports::sandbox::SandboxFault;
 use super::{
     container::Container,
     images::Root,
-    link::{Link, Looked},
+    link::{Link, Listed, Looked},
 };
+
+/// How it is found out which paths of a container may differ from its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// By comparing the trees from the root down, as far as directories differ.
+    ///
+    /// Of an overlay that is exact: what a container changes is copied into its own layer with every directory above
+    /// it, and a copy has another change time than what it was copied of. Everything else is the very inode that the
+    /// base shows.
+    Comparing,
+    /// By asking the engine, which knows of layers of every kind, and may go through the whole image for that.
+    Asking,
+}
+
+/// Names in a directory of the base with what tells whether each of them is still the same.
+type Listing = Arc<BTreeMap<String, Listed>>;
 
 /// A base with a container of its own in which nothing ever runs, to be read.
 pub(super) struct Base {
@@ -24,6 +39,9 @@ pub(super) struct Base {
     pub(super) versions: BTreeMap<String, String>,
     /// What the reader was asked before.
     known: Mutex<HashMap<String, Option<Looked>>>,
+    /// Directories of it that were listed before.
+    listed: Mutex<HashMap<String, Option<Listing>>>,
+    finding: Finding,
 }
 
 /// What a look at a container found.
@@ -36,23 +54,23 @@ pub(super) struct Found {
 
 impl Base {
     /// A base that is read through this container.
-    pub(super) fn new(root: Root, reader: Container, versions: BTreeMap<String, String>) -> Self {
-        Self { root, reader, versions, known: Mutex::default() }
+    pub(super) fn new(
+        root: Root,
+        reader: Container,
+        versions: BTreeMap<String, String>,
+        finding: Finding,
+    ) -> Self {
+        let (known, listed) = (Mutex::default(), Mutex::default());
+        Self { root, reader, versions, known, listed, finding }
     }
 
     /// Every path of a still container that differs from the base.
     pub(super) async fn manifest(&self, container: &Container) -> Result<Found, SandboxFault> {
-        let mut present = BTreeSet::new();
-        let mut gone = BTreeSet::new();
-        for change in container.changes().await? {
-            match change.kind {
-                ChangeType::_2 => gone.insert(change.path),
-                ChangeType::_0 | ChangeType::_1 => present.insert(change.path),
-            };
-        }
+        let Candidates { present, mut gone } = match self.finding {
+            Finding::Comparing => self.compare(&container.link).await?,
+            Finding::Asking => asked(container).await?,
+        };
         let mut found = Found::default();
-        // Podman counts a path as gone that was made anew.
-        present.extend(gone.iter().cloned());
         let mut anew = Vec::new();
         let present: Vec<String> = present.into_iter().collect();
         let now = container.link.look(&present).await?;
@@ -105,6 +123,68 @@ impl Base {
         Ok(found)
     }
 
+    /// Goes down from the root through every directory that is another than the base's.
+    async fn compare(&self, link: &Link) -> Result<Candidates, SandboxFault> {
+        let mut found = Candidates::default();
+        let mut old = vec!["/".to_owned()];
+        let mut new: Vec<String> = Vec::new();
+        while !old.is_empty() || !new.is_empty() {
+            let before = self.list(&old).await?;
+            let now = link.list(&old).await?;
+            let mut below = Vec::new();
+            for ((path, before), now) in old.iter().zip(before).zip(now) {
+                let (before, now) = (before.unwrap_or_default(), now.unwrap_or_default());
+                let kept: BTreeSet<&str> = now.iter().map(|one| one.name.as_str()).collect();
+                let gone = before.keys().filter(|name| !kept.contains(name.as_str()));
+                found.gone.extend(gone.map(|name| join(path, name)));
+                for one in &now {
+                    let was = before.get(&one.name);
+                    if was != Some(one) {
+                        found.present.insert(join(path, &one.name));
+                        let was_directory = was.is_some_and(|was| was.is_directory);
+                        match one.is_directory {
+                            true if was_directory => below.push(join(path, &one.name)),
+                            true => new.push(join(path, &one.name)),
+                            false => {}
+                        }
+                    }
+                }
+            }
+            old = below;
+            // Below what the base lacks everything is new.
+            let mut below = Vec::new();
+            for (path, now) in new.iter().zip(link.list(&new).await?) {
+                for one in now.unwrap_or_default() {
+                    let path = join(path, &one.name);
+                    if one.is_directory {
+                        below.push(path.clone());
+                    }
+                    found.present.insert(path);
+                }
+            }
+            new = below;
+        }
+        Ok(found)
+    }
+
+    /// What directories of the base hold.
+    async fn list(&self, paths: &[String]) -> Result<Vec<Option<Listing>>, SandboxFault> {
+        let unknown: Vec<String> = {
+            let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+            paths.iter().filter(|path| !listed.contains_key(*path)).cloned().collect()
+        };
+        let found = match unknown.is_empty() {
+            true => Vec::new(),
+            false => self.reader.link.list(&unknown).await?,
+        };
+        let by_name = |listed: Vec<Listed>| {
+            Arc::new(listed.into_iter().map(|one| (one.name.clone(), one)).collect())
+        };
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        listed.extend(unknown.into_iter().zip(found.into_iter().map(|one| one.map(by_name))));
+        Ok(paths.iter().map(|path| listed.get(path).cloned().flatten()).collect())
+    }
+
     async fn compare_volume(
         &self,
         volume: &str,
@@ -129,11 +209,41 @@ impl Base {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             paths.iter().filter(|path| !known.contains_key(*path)).cloned().collect()
         };
-        let looked = self.reader.link.look(&unknown).await?;
+        let looked = match unknown.is_empty() {
+            true => Vec::new(),
+            false => self.reader.link.look(&unknown).await?,
+        };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(unknown.into_iter().zip(looked));
         Ok(paths.iter().map(|path| known.get(path).cloned().flatten()).collect())
     }
+}
+
+/// Paths that may differ from the base.
+#[derive(Clone, Debug, Default)]
+struct Candidates {
+    /// They are there, or may be.
+    present: BTreeSet<String>,
+    /// They are not there, though the base has them.
+    gone: BTreeSet<String>,
+}
+
+/// What the engine counts as changed.
+async fn asked(container: &Container) -> Result<Candidates, SandboxFault> {
+    let mut found = Candidates::default();
+    for change in container.changes().await? {
+        match change.kind {
+            ChangeType::_2 => found.gone.insert(change.path),
+            ChangeType::_0 | ChangeType::_1 => found.present.insert(change.path),
+        };
+    }
+    // Podman counts a path as gone that was made anew.
+    found.present.extend(found.gone.iter().cloned());
+    Ok(found)
+}
+
+fn join(parent: &str, name: &str) -> String {
+    format!("{}/{name}", parent.trim_end_matches('/'))
 }
 
 impl Found {

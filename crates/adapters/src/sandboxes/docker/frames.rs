@@ -179,6 +179,8 @@ pub(super) enum Question {
     Look(Vec<String>),
     /// What stands below a path.
     Walk(String),
+    /// What these directories hold.
+    List(Vec<String>),
     /// What stands at these paths with content, owner and time.
     Carry(Vec<String>),
 }
@@ -211,6 +213,17 @@ pub(super) struct Seen {
     /// In hexadecimal.
     pub hash: Option<String>,
     pub link_target: Option<String>,
+}
+
+/// A node in a directory, as far as it can be told without opening it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// Its name there.
+    pub name: String,
+    /// Whether it is a directory.
+    pub is_directory: bool,
+    /// When anything of it changed last.
+    pub ctime_ns: i64,
 }
 
 #[cfg(test)]

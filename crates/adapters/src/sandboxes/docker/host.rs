@@ -15,7 +15,7 @@ use engine::ports::sandbox::{
 use tokio::sync::OnceCell;
 
 use super::{
-    changes::Base,
+    changes::{Base, Finding},
     clean::{Swept, sweep_engine},
     container::{Container, SandboxLabels, Wanted},
     doorway::EdgePlacement,
@@ -71,6 +71,7 @@ pub(super) struct Maker {
     is_podman: bool,
     /// From where edges are opened, as asked for or found.
     edge: OnceLock<EdgePlacement>,
+    finding: Finding,
 }
 
 impl DockerSandboxes {
@@ -167,6 +168,10 @@ impl DockerSandboxes {
             is_rootless: options.iter().any(|option| option.contains("rootless")),
             is_podman: components.iter().any(|component| component.name.contains("Podman")),
             edge: self.shared.edge.map(OnceLock::from).unwrap_or_default(),
+            finding: match info.driver.as_deref() {
+                Some("overlay2" | "overlay" | "overlayfs") => Finding::Comparing,
+                _ => Finding::Asking,
+            },
         }))
     }
 
@@ -291,7 +296,7 @@ impl DockerSandboxes {
         };
         let reader = self.reader(&maker, &root).await?;
         let versions = versions(&reader, &root, &spec.toolchains).await?;
-        Ok(Base::new(root, reader, versions))
+        Ok(Base::new(root, reader, versions, maker.finding))
     }
 
     /// The container in which a base is looked at.
@@ -314,7 +319,8 @@ impl DockerSandboxes {
         }
         let maker = self.maker().await?;
         let reader = self.reader(&maker, &base.root).await?;
-        Ok(self.keep(digest, Base::new(base.root.clone(), reader, base.versions.clone())))
+        let (root, versions) = (base.root.clone(), base.versions.clone());
+        Ok(self.keep(digest, Base::new(root, reader, versions, maker.finding)))
     }
 
     fn keep(&self, digest: &str, base: Base) -> Arc<Base> {

@@ -2,8 +2,8 @@
 //!
 //! A container runs this very program beside the image's own processes (`inside`); the harness speaks with it over the
 //! container's attached streams ([`link`]). It starts commands, keeps the process log, stops and kills the tree and reads
-//! files without any program of the image. What differs from the image the engine itself tells; a second container of
-//! the same image, in which nothing runs, is the pristine base.
+//! files without any program of the image. A second container of the same image, in which nothing runs, is the pristine
+//! base, beside which it is told what differs.
 
 mod build;
 mod changes;

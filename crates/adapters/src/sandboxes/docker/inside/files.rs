@@ -17,7 +17,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use crate::sandboxes::{
-    docker::frames::{Answer, BLOCK, Frame, Kind, Seen, Stream},
+    docker::frames::{Answer, BLOCK, Frame, Kind, Listed, Seen, Stream},
     supervision::{
         channel::write_frame,
         directory::{Directory, Stat},
@@ -43,6 +43,8 @@ pub(super) enum FileQuestion {
     Look(Vec<String>),
     /// What stands below a path on its own mount.
     Walk(String),
+    /// What these directories hold on their own mount.
+    List(Vec<String>),
     /// What stands at these paths with content, owner and time.
     Carry(Vec<String>),
 }
@@ -185,6 +187,34 @@ fn mount_of(directory: &Directory, name: &OsStr) -> io::Result<u64> {
     })
 }
 
+/// A directory by its path; none if there is something else or nothing.
+fn open(path: &str) -> io::Result<Option<Directory>> {
+    let Some(Place { directory, name }) = find(path)? else { return Ok(None) };
+    if name.is_empty() { Ok(Some(directory)) } else { descend(&directory, &name) }
+}
+
+/// What a directory holds, other mounts left out; none if it is no directory.
+fn list(path: &str) -> io::Result<Option<Vec<Listed>>> {
+    let Some(directory) = open(path)? else { return Ok(None) };
+    let mount = mount_of(&directory, OsStr::new(""))?;
+    let mut listed = Vec::new();
+    for name in sorted_names(&directory)? {
+        let Some(stat) = directory.stat(&name)? else { continue };
+        if mount_of(&directory, &name)? == mount {
+            listed.push(Listed {
+                name: text_of(name.as_bytes()),
+                is_directory: kind_of(&stat) == libc::S_IFDIR,
+                ctime_ns: ctime_ns(&stat),
+            });
+        }
+    }
+    Ok(Some(listed))
+}
+
+fn ctime_ns(stat: &Stat) -> i64 {
+    stat.st_ctime * 1_000_000_000 + stat.st_ctime_nsec
+}
+
 impl Reader<'_> {
     fn carry_out(&mut self, question: FileQuestion) -> io::Result<bool> {
         match question {
@@ -197,6 +227,13 @@ impl Reader<'_> {
                 Ok(true)
             }
             FileQuestion::Walk(path) => self.walk(&path),
+            FileQuestion::List(paths) => {
+                for path in &paths {
+                    let listed = list(path)?;
+                    write_frame(&mut self.sink, &listed)?;
+                }
+                Ok(true)
+            }
             FileQuestion::Carry(paths) => {
                 for path in &paths {
                     self.carry(path)?;
@@ -329,7 +366,7 @@ impl Reader<'_> {
         stat: &Stat,
     ) -> io::Result<Seen> {
         let kind = kind_of(stat);
-        let ctime_ns = stat.st_ctime * 1_000_000_000 + stat.st_ctime_nsec;
+        let ctime_ns = ctime_ns(stat);
         let hash = match kind {
             libc::S_IFREG => Some(self.hash(path, directory, name, stat, ctime_ns)?),
             _ => None,
@@ -365,12 +402,7 @@ impl Reader<'_> {
     }
 
     fn walk(&mut self, path: &str) -> io::Result<bool> {
-        let Some(Place { directory, name }) = find(path)? else { return Ok(false) };
-        let directory = match name.is_empty() {
-            true => Some(directory),
-            false => descend(&directory, &name)?,
-        };
-        let Some(directory) = directory else { return Ok(false) };
+        let Some(directory) = open(path)? else { return Ok(false) };
         let mount = mount_of(&directory, OsStr::new(""))?;
         self.walk_below(&format!("/{}", path.trim_matches('/')), &directory, mount)?;
         Ok(true)

@@ -237,6 +237,7 @@ impl Relay {
             Question::Read(path) => self.look(id, FileQuestion::Read(path)),
             Question::Look(paths) => self.look(id, FileQuestion::Look(paths)),
             Question::Walk(path) => self.look(id, FileQuestion::Walk(path)),
+            Question::List(paths) => self.look(id, FileQuestion::List(paths)),
             Question::Carry(paths) => self.look(id, FileQuestion::Carry(paths)),
         }
     }

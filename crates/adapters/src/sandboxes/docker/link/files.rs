@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use tokio::io::AsyncWriteExt;
 
 use super::{
-    super::frames::{Answer, Question, Seen},
+    super::frames::{Answer, Listed, Question, Seen},
     ANSWER_TIMEOUT, FILES_TIMEOUT, Looked,
     connection::Connection,
     streams::Piece,
@@ -232,6 +232,23 @@ pub(super) async fn walk(
     let content = content(connection, &Question::Walk(path.to_owned())).await?;
     let seen = documents::<(String, Seen)>(&content.unwrap_or_default())?;
     Ok(seen.into_iter().map(|(path, seen)| (path, looked(seen, origin_ns))).collect())
+}
+
+/// What these directories hold, other mounts left out; none where there is no directory.
+pub(super) async fn list(
+    connection: &Connection,
+    paths: &[String],
+) -> Result<Vec<Option<Vec<Listed>>>, SandboxFault> {
+    let mut found = Vec::with_capacity(paths.len());
+    for part in paths.chunks(PATHS_MAX) {
+        let content = content(connection, &Question::List(part.to_vec())).await?;
+        let listed = documents(&content.unwrap_or_default())?;
+        if listed.len() != part.len() {
+            return Err(SandboxFault::Lost("not every directory was listed".into()));
+        }
+        found.extend(listed);
+    }
+    Ok(found)
 }
 
 fn looked(seen: Seen, origin_ns: i64) -> Looked {

@@ -28,6 +28,8 @@ use crate::sandboxes::supervision::{
     protocol::{ended_by, realtime_ns},
 };
 
+pub use super::frames::Listed;
+
 pub use self::{
     files::Cargo,
     types::{Looked, Setup},
@@ -300,6 +302,14 @@ impl Link {
     /// A file cannot be read, or the program inside is gone.
     pub async fn walk(&self, path: &str) -> Result<Vec<(String, Looked)>, SandboxFault> {
         files::walk(&self.connection, path, self.origin_ns).await
+    }
+
+    /// What directories hold by their absolute paths, other mounts left out; none where there is no directory.
+    ///
+    /// # Errors
+    /// A directory cannot be read, or the program inside is gone.
+    pub async fn list(&self, paths: &[String]) -> Result<Vec<Option<Vec<Listed>>>, SandboxFault> {
+        files::list(&self.connection, paths).await
     }
 
     /// What the process log has seen since the last call. Once the program inside is gone: what had arrived, marked
