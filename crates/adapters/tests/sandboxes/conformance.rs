@@ -1,15 +1,19 @@
 //! What every implementer of the sandbox port must do, as one function a property; a module at the end runs them for
 //! each implementer.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr, TcpListener},
+    time::Duration,
+};
 
 use super::stage::{self, command, file, limits, node, spec};
 use domain::{
-    evidence::{FileKind, ManifestEntry},
+    evidence::{FileKind, ManifestEntry, NetTransport},
     ids::Turn,
 };
 use engine::ports::sandbox::{
-    Ended, FileNode, Limits, Network, Recording, Sandbox, SandboxFault, Sandboxes,
+    Arrival, Ended, FileNode, Limits, Network, Recording, Sandbox, SandboxFault, Sandboxes,
 };
 
 /// How an implementer's programs are called.
@@ -20,6 +24,8 @@ pub struct Programs {
     pub sleep: fn(u32) -> Vec<String>,
     /// Appends a line to a file.
     pub append: fn(&str, &str) -> Vec<String>,
+    /// Connects to an address, and succeeds once the other end closes.
+    pub reach: fn(IpAddr, u16) -> Vec<String>,
 }
 
 /// An implementer under test.
@@ -314,6 +320,57 @@ pub async fn bases_are_made_once(subject: &Subject<'_>) {
     assert_eq!(text(&*sandbox, "/app/kept").await.as_deref(), Some("old\n"));
 }
 
+/// What a program tries to reach arrives at the edge, as it was meant; nothing of it gets out, the host's own addresses
+/// included, and the sandbox's loopback is no attempt.
+pub async fn what_is_tried_arrives(subject: &Subject<'_>) {
+    const ACCEPTED: u16 = 8081;
+    let sandbox = subject.sandbox().await;
+    let mut doorway = sandbox.doorway(&[ACCEPTED]).await.unwrap();
+    let host = TcpListener::bind("0.0.0.0:0").unwrap();
+    host.set_nonblocking(true).unwrap();
+    let host_port = host.local_addr().unwrap().port();
+    let refused = [
+        (stage::host_address(), host_port),
+        ("192.0.2.7".parse().unwrap(), 9),
+        ("2001:db8::7".parse().unwrap(), 9),
+    ];
+    for (to, port) in refused {
+        let ended = subject.run(&*sandbox, (subject.programs.reach)(to, port)).await;
+        assert!(matches!(ended, Ended::Exited(code) if code != 0), "{to}: {ended:?}");
+        sandbox.freeze().await.unwrap();
+        let now_ms = sandbox.now_ms();
+        let settled = doorway.settle().await.unwrap();
+        sandbox.thaw().await.unwrap();
+        let [Arrival::Packet(packet)] = settled.as_slice() else {
+            panic!("{to}: {} arrivals", settled.len())
+        };
+        assert_eq!((packet.to, packet.port, packet.transport), (to, port, NetTransport::Tcp));
+        assert!((0..=now_ms).contains(&packet.at_ms), "{} of {now_ms}", packet.at_ms);
+    }
+    assert!(host.accept().is_err(), "it got out");
+    for to in ["192.0.2.7", "2001:db8::7", "127.0.0.1"] {
+        let to: IpAddr = to.parse().unwrap();
+        let reaching = subject.run(&*sandbox, (subject.programs.reach)(to, ACCEPTED));
+        let arriving = async {
+            loop {
+                match doorway.next().await {
+                    // Dropped, it ends what the program waits for.
+                    Some(Arrival::Stream(arrived)) => return arrived.to,
+                    Some(_) => {}
+                    None => panic!("the edge is gone"),
+                }
+            }
+        };
+        let (ended, arrived) = tokio::join!(reaching, arriving);
+        assert_eq!(arrived, SocketAddr::new(to, ACCEPTED));
+        assert_eq!(ended, Ended::Exited(0), "{to}");
+    }
+    let loopback = (subject.programs.reach)("127.0.0.1".parse().unwrap(), 9);
+    assert_ne!(subject.run(&*sandbox, loopback).await, Ended::Exited(0));
+    sandbox.end().await.unwrap();
+    assert!(doorway.settle().await.unwrap().is_empty(), "the loopback is an attempt");
+}
+
 /// Hands the list of all properties to a macro that makes tests of it.
 macro_rules! every_property {
     ($conforms:ident) => {
@@ -329,6 +386,7 @@ macro_rules! every_property {
             the_end_is_final
             started_commands_end
             bases_are_made_once
+            what_is_tried_arrives
         }
     };
 }
@@ -348,6 +406,10 @@ mod local {
             exit: |code| words(&["sh", "-c", &format!("exit {code}")]),
             sleep: |seconds| words(&["sleep", &seconds.to_string()]),
             append: |path, line| words(&["sh", "-c", &format!("echo {line} >> {path}")]),
+            reach: |to, port| {
+                let script = format!("exec 3<>/dev/tcp/{to}/{port} && cat <&3");
+                words(&["bash", "-c", &script])
+            },
         }
     }
 
@@ -396,6 +458,20 @@ mod docker {
     }
 }
 
+mod docker_with_an_edge_beside {
+    use adapters::sandboxes::docker::{DockerSandboxes, EdgePlacement};
+
+    use super::{local::*, *};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_tried_arrives() {
+        let (address, program) = (stage::docker_address(), stage::supervisor());
+        let sandboxes = DockerSandboxes::with_edge(&address, &program, EdgePlacement::Beside);
+        let (setup, programs) = (SETUP, programs());
+        super::what_is_tried_arrives(&Subject { sandboxes: &sandboxes, setup, programs }).await;
+    }
+}
+
 mod simulated {
     use std::sync::{
         Arc,
@@ -421,6 +497,7 @@ mod simulated {
             exit: |code| words(&["exit", &code.to_string()]),
             sleep: |seconds| words(&["sleep", &seconds.to_string()]),
             append: |path, line| words(&["append", path, line]),
+            reach: |to, port| words(&["reach", &to.to_string(), &port.to_string()]),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What tests of sandboxes start from: limits, commands and files.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, time::Duration};
 
 use adapters::{
     process::PASSED_ON,
@@ -127,6 +127,15 @@ pub async fn sh(sandbox: &dyn Sandbox, script: &str) -> String {
 pub fn texts(finished: &Finished) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&finished.stdout), text(&finished.stderr))
+}
+
+/// An address of this host that is not of its loopback.
+pub fn host_address() -> IpAddr {
+    let mut addresses = nix::ifaddrs::getifaddrs()
+        .unwrap()
+        .filter_map(|interface| Some(IpAddr::V4(interface.address?.as_sockaddr_in()?.ip())));
+    let host = addresses.find(|address| !address.is_loopback());
+    host.expect("the host has an address beside its loopback's")
 }
 
 pub fn is_root() -> bool {

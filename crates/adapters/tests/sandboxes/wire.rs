@@ -24,7 +24,7 @@ use engine::ports::{
 };
 
 use super::{
-    stage::{Stage, limits, run, sh, texts},
+    stage::{Stage, host_address, limits, run, sh, texts},
     ways_out::{PRELUDE, Seen, WAYS, Way},
 };
 
@@ -76,12 +76,7 @@ impl World {
                 drop(stream);
             }
         });
-        let addresses = nix::ifaddrs::getifaddrs()
-            .unwrap()
-            .filter_map(|interface| Some(IpAddr::V4(interface.address?.as_sockaddr_in()?.ip())));
-        let host = addresses.into_iter().find(|address| !address.is_loopback());
-        let host = host.expect("the host has an address beside its loopback's");
-        Self { allowed: allowed_port, forbidden: port, contacts, host }
+        Self { allowed: allowed_port, forbidden: port, contacts, host: host_address() }
     }
 
     /// The allowed server by its addresses, and names below a suffix.

@@ -50,6 +50,8 @@ const UNACCEPTED: Duration = Duration::from_secs(1);
 pub(crate) struct FdDoorway {
     origin_ns: i64,
     packets: AsyncFd<OwnedFd>,
+    /// Behind it, so that what is dropped first is never the last of it.
+    _closing: Closing,
     datagrams: Vec<Arc<AsyncFd<OwnedFd>>>,
     listeners: Vec<AsyncFd<OwnedFd>>,
     ports: BTreeSet<u16>,
@@ -59,6 +61,19 @@ pub(crate) struct FdDoorway {
     waiting: VecDeque<Arrival>,
     /// Packets were left for the next time.
     has_more: bool,
+}
+
+/// The last descriptor of a packet socket. The kernel waits for its own readers before it lets such a socket go, which
+/// takes longer than anything that runs beside sessions may.
+struct Closing(Option<OwnedFd>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        let socket = self.0.take();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn_blocking(move || drop(socket));
+        }
+    }
 }
 
 /// A connection's beginning: where to, and from which port.
@@ -85,6 +100,7 @@ impl FdDoorway {
         }
         Ok(Self {
             origin_ns,
+            _closing: Closing(Some(packets.try_clone()?)),
             packets: registered(packets)?,
             datagrams,
             listeners,

@@ -3,6 +3,7 @@
 //! Programs are lines of a tiny language (`shell.rs`); nothing of the host is touched. The same session takes
 //! the same course at every run.
 
+mod edge;
 mod faults;
 mod sandbox;
 mod shell;

@@ -14,15 +14,15 @@ use domain::{
 use engine::ports::{
     clock::{Clock, within},
     sandbox::{
-        Arrival, Base, BaseSpec, Capabilities, Capture, CommandSpec, Doorway, Ended, FileEntry,
-        FileNode, Finished, Limits, Recording, Sandbox, SandboxFault, SandboxKind, Sandboxes,
-        Started,
+        Base, BaseSpec, Capabilities, Capture, CommandSpec, Doorway, Ended, FileEntry, FileNode,
+        Finished, Limits, Recording, Sandbox, SandboxFault, SandboxKind, Sandboxes, Started,
     },
 };
 
 use crate::clock::VirtualClock;
 
 use super::{
+    edge::Edge,
     faults::{FaultPlan, FaultPoint},
     shell::{Deed, argv, deed, parse},
     tree::{Tree, normal},
@@ -68,6 +68,7 @@ impl SimulatedSandboxes {
                 next_pid: 2,
                 is_frozen: false,
                 is_ended: false,
+                edge: None,
             }),
         }
     }
@@ -165,6 +166,8 @@ struct State {
     next_pid: u32,
     is_frozen: bool,
     is_ended: bool,
+    /// Once it was opened.
+    edge: Option<Edge>,
 }
 
 #[async_trait::async_trait]
@@ -282,14 +285,17 @@ impl Sandbox for SimulatedSandbox {
         Ok(())
     }
 
-    async fn doorway(&self, _: &[u16]) -> Result<Box<dyn Doorway>, SandboxFault> {
-        // Its shell knows no program that reaches for a network.
-        Ok(Box::new(QuietDoorway))
+    async fn doorway(&self, ports: &[u16]) -> Result<Box<dyn Doorway>, SandboxFault> {
+        let (edge, doorway) = Edge::open(ports);
+        self.lock().edge = Some(edge);
+        Ok(Box::new(doorway))
     }
 
     async fn end(&self) -> Result<(), SandboxFault> {
         self.makers.faults.pass(FaultPoint::End).await?;
-        self.lock().is_ended = true;
+        let mut state = self.lock();
+        state.is_ended = true;
+        state.edge = None;
         Ok(())
     }
 }
@@ -454,6 +460,10 @@ impl SimulatedSandbox {
                 tree.place(&path, FileNode::File(log), 0o644, now_ms);
             }
             Deed::Test => return i32::from(tree.get(&absolute(cwd, "broken")).is_some()),
+            Deed::Reach(to, port) => {
+                let edge = state.edge.as_ref();
+                return i32::from(!edge.is_some_and(|edge| edge.reach(*to, *port, now_ms)));
+            }
             Deed::Exit(code) => return *code,
             Deed::Echo(text) => stdout.extend_from_slice(text.as_bytes()),
             Deed::Fail => return 1,
@@ -513,19 +523,5 @@ fn absolute(cwd: &str, path: &str) -> String {
     match path.starts_with('/') {
         true => normal(path),
         false => normal(&format!("{cwd}/{path}")),
-    }
-}
-
-/// The edge of a sandbox in which nothing ever reaches for the world.
-struct QuietDoorway;
-
-#[async_trait::async_trait]
-impl Doorway for QuietDoorway {
-    async fn next(&mut self) -> Option<Arrival> {
-        None
-    }
-
-    async fn settle(&mut self) -> Result<Vec<Arrival>, SandboxFault> {
-        Ok(Vec::new())
     }
 }

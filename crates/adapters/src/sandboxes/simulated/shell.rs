@@ -8,13 +8,14 @@
 //! | `install NAME` | a package manager's run that leaves `/usr/lib/packages/NAME` |
 //! | `commit WORDS…` | a commit that appends to `.git/log` |
 //! | `test` | a test run: 0 unless a file `broken` lies in the working directory |
+//! | `reach ADDRESS PORT` | a connection: 0 if the sandbox's edge accepts it, else 1 |
 //! | `sleep SECONDS`, `exit N`, `echo WORDS…`, `true`, `false` | as their namesakes |
 //! | `set …`, `#…` | nothing |
 //!
 //! Words may stand in single or double quotes. A line that fails stops its own `&&` chain, not the program;
 //! after `set -e` it ends the program too. The exit code is the last command's.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 /// One command with what it leaves in the process log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ pub(super) enum Deed {
     Commit(String),
     Test,
     Sleep(Duration),
+    Reach(IpAddr, u16),
     Exit(i32),
     Echo(String),
     Succeed,
@@ -76,6 +78,10 @@ pub(super) fn deed(words: &[String]) -> Deed {
         ("sleep", [seconds]) => match seconds.parse() {
             Ok(seconds) => Deed::Sleep(Duration::from_secs(seconds)),
             Err(_) => Deed::Unknown,
+        },
+        ("reach", [host, port]) => match (host.parse(), port.parse()) {
+            (Ok(host), Ok(port)) => Deed::Reach(host, port),
+            _ => Deed::Unknown,
         },
         ("exit", [code]) => code.parse().map_or(Deed::Unknown, Deed::Exit),
         ("echo", words) => Deed::Echo(words.join(" ") + "\n"),
