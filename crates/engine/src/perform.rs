@@ -89,6 +89,8 @@ pub struct Stage {
     brought: Mutex<BTreeMap<String, ManifestEntry>>,
     /// How much was said when the transcript was cut last.
     said: AtomicUsize,
+    /// Whether the message that was worded last closes the network once it is delivered.
+    closes_network: AtomicBool,
 }
 
 impl Stage {
@@ -113,6 +115,7 @@ impl Stage {
             turn: AtomicU32::new(0),
             brought: Mutex::new(BTreeMap::new()),
             said: AtomicUsize::new(0),
+            closes_network: AtomicBool::new(false),
         }
     }
 
@@ -137,6 +140,9 @@ impl Stage {
 
     /// An observation was recorded: evidence too.
     pub fn observed(&self, observation: &Observation) {
+        if matches!(observation, Observation::Delivered { .. }) {
+            self.close_network_if_told();
+        }
         self.unread.lock().expect("no holder panics").push(observation.clone());
     }
 
@@ -158,6 +164,7 @@ impl Stage {
             Command::PrepareSandbox => self.prepare_sandbox().await,
             Command::OpenAgent => self.open_agent().await,
             Command::Word { plan, nth, after } => {
+                self.look_at_tellings(&plan);
                 if nth >= TEMPLATE_TRY {
                     let text = domain::wording::template(&plan);
                     return Ok(Answer::Worded { text, by: Wordsmith::Template, exchange: None });

@@ -255,6 +255,10 @@ impl Provider for HttpProvider {
         let response = sender.send_request(request).await.map_err(|error| unreachable(&error))?;
         Ok(self.reply(response, sender))
     }
+
+    fn host(&self) -> Option<String> {
+        Some(self.base.host.trim_matches(['[', ']']).to_owned())
+    }
 }
 
 impl HttpProvider {

@@ -67,6 +67,11 @@ pub enum SendFault {
 pub trait Provider: Send + Sync {
     /// Sends a request and comes back when the head of the answer is there. Dropping the body ends the exchange.
     async fn send(&self, request: &ProviderRequest) -> Result<ProviderReply, SendFault>;
+
+    /// The host on which it is; none if it is on none.
+    fn host(&self) -> Option<String> {
+        None
+    }
 }
 
 impl ProviderReply {

@@ -1,5 +1,7 @@
 //! The model port in every form over a scripted provider, a recording of it, and what each fault becomes.
 
+mod tls;
+
 use std::{
     sync::{Arc, Mutex},
     time::Duration,

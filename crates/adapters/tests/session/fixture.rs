@@ -15,7 +15,7 @@ use domain::{
     evidence::{Channel, ChannelSet},
     ids::{Attempt, Hash, PairId, Repeat},
     plan::{Arm, BenchmarkSide, SessionSpec, UserKind, limits},
-    release::Healthcheck,
+    release::{Healthcheck, Policy},
     session::{Answer, CompletionOutcome, Entry, Event, Scenario, Session, replay},
 };
 use engine::{
@@ -43,6 +43,8 @@ pub struct Staged {
     pub verifier: Verifier,
     pub steps: Vec<StepParts>,
     pub agent: ScriptedAgent,
+    /// What its sandbox may reach.
+    pub reach: Policy,
     /// Who works in its place, with a model behind a gateway.
     pub with_model: Option<(Arc<dyn Agent>, Arc<dyn Gateways>)>,
     pub healthcheck: Option<Healthcheck>,
@@ -104,6 +106,7 @@ impl Staged {
             verifier,
             steps: Vec::new(),
             agent,
+            reach: Policy::default(),
             with_model: None,
             healthcheck: None,
             is_separate: false,
@@ -161,7 +164,7 @@ impl Staged {
             scenario: scenario.clone(),
             base,
             limits: task_limits(task),
-            reach: domain::release::Policy::default(),
+            reach: self.reach,
             healthcheck: self.healthcheck,
             agent_user: None,
             skills_dir: None,

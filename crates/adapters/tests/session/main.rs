@@ -5,6 +5,7 @@ mod fixture;
 mod gateway;
 mod healthcheck;
 mod local;
+mod reach;
 mod simulated;
 mod steps;
 mod verification;

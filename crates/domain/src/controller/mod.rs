@@ -21,7 +21,7 @@ mod turn_plan;
 pub use conditions::{History, first_turn};
 pub use grant::Grant;
 pub use ledger::{Ledger, LedgerEntry, Stage};
-pub use permission::reach;
+pub use permission::{closes_network, reach};
 pub use record::{TurnKind, TurnRecord, Used, hands_off};
 pub use state::{Controller, EndedTurn};
 pub use turn::Decision;

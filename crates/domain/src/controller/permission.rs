@@ -22,13 +22,20 @@ pub(super) fn answer(table: &PermissionTable, class: ActionClass) -> PermissionA
 
 /// What the wire carries while the agent works. Whatever is enforced would disclose by deed, so a table that refuses the
 /// network closes it only where a requirement says so from the start; else it stays as the task has it, and what is
-/// reached is logged.
+/// reached is logged, until one is delivered that [`closes_network`].
 pub fn reach(network: &Network, table: &PermissionTable, requirements: &[Requirement]) -> Policy {
     let is_told_at_once = requirements.iter().any(|requirement| {
         requirement.class == Some(ActionClass::Network) && requirement.binds == Binds::FromStart
     });
     let is_refused = answer(table, ActionClass::Network) == PermissionAnswer::Refused;
     if is_told_at_once && is_refused { Policy::Nothing } else { Policy::from(network) }
+}
+
+/// Whether the network is closed once this requirement is delivered: the table refuses it, and nobody can find that out by
+/// deed any more.
+pub fn closes_network(table: &PermissionTable, requirement: &Requirement) -> bool {
+    requirement.class == Some(ActionClass::Network)
+        && answer(table, ActionClass::Network) == PermissionAnswer::Refused
 }
 
 /// The grant that a message gives; what is always allowed is granted without bounds.

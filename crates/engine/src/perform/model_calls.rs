@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     evidence::{Channel, HostedDecision, ModelCall, NetAttempt, NetOutcome, NetTransport, NetWay},
+    fault::Flag,
     ids::Turn,
     release::Policy,
     session::Observation,
@@ -94,6 +95,30 @@ impl Stage {
         match self.gateway() {
             Some(gateway) => gateway.given_up().await,
             None => std::future::pending().await,
+        }
+    }
+
+    /// An agent that reached a provider past the gateway had a model that nobody measures, or a key that is not its own.
+    pub(super) fn tell_contacts(&self, attempts: &[NetAttempt]) {
+        let Some(gateway) = self.gateway() else { return };
+        let hosts = gateway.hosts();
+        let is_one = |name: &String| {
+            let name = name.trim_end_matches('.');
+            hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
+        };
+        let reached = attempts.iter().filter(|attempt| {
+            attempt.outcome == NetOutcome::Succeeded
+                && attempt.way != NetWay::Resolver
+                && (is_one(&attempt.host) || attempt.sni.as_ref().is_some_and(is_one))
+        });
+        for attempt in reached {
+            let host = attempt.sni.as_ref().unwrap_or(&attempt.host);
+            self.tell(Observation::Flagged {
+                flag: Flag::ForbiddenContact,
+                detail: format!(
+                    "{host} answers for the agent's model and was reached past the gateway"
+                ),
+            });
         }
     }
 

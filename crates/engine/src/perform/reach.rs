@@ -1,6 +1,13 @@
 //! What the sandbox reaches: its wire is opened, asked at each capture, and made for a verifier that may reach more.
 
-use domain::{evidence::Channel, ids::Turn, release::Policy};
+use std::sync::atomic::Ordering;
+
+use domain::{
+    controller::{TurnPlan, closes_network},
+    evidence::Channel,
+    ids::Turn,
+    release::Policy,
+};
 
 use super::Stage;
 use crate::{
@@ -30,16 +37,37 @@ impl Stage {
             };
         }
         let sandbox = self.sandbox()?.as_ref();
-        let policies = std::slice::from_ref(&setup.reach);
+        let policies = [setup.reach.clone(), Policy::Nothing];
         let inner = self.open_gateway()?;
-        let wire = self.ports.wires.open(sandbox, policies, inner).await?;
+        let wire = self.ports.wires.open(sandbox, &policies, inner).await?;
         self.wire.set(wire).map_err(|_| twice("wire"))
+    }
+
+    /// Whether a message conveys that the network is refused is known when it is planned.
+    pub(super) fn look_at_tellings(&self, plan: &TurnPlan) {
+        let scenario = &self.setup.scenario;
+        let closes = plan.delivers().any(|told| {
+            let mut all = scenario.requirements.iter();
+            all.any(|one| one.id == *told && closes_network(&scenario.permissions, one))
+        });
+        self.closes_network.store(closes, Ordering::Relaxed);
+    }
+
+    /// What the user refuses is enforced from the moment at which the agent has heard it: before, the refusal would
+    /// have told itself.
+    pub(super) fn close_network_if_told(&self) {
+        if self.closes_network.load(Ordering::Relaxed)
+            && let Some(wire) = self.wire.get()
+        {
+            wire.govern(Policy::Nothing);
+        }
     }
 
     /// Evidence of what was attempted since the capture before; answers whether there was more than is kept.
     pub(super) async fn take_attempts(&self, turn: Turn) -> Result<bool, Stop> {
         let Some(wire) = self.wire.get() else { return Ok(false) };
         let mut attempts = wire.take(turn).await?;
+        self.tell_contacts(&attempts.list);
         attempts.list.extend(self.take_calls(turn)?);
         self.gathered.lock().await.reached(&attempts.list);
         self.cut(Channel::Network, turn, attempts.list.len(), Blob::Network(&attempts.list))?;

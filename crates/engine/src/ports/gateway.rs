@@ -84,4 +84,7 @@ pub trait Gateway: Send + Sync {
 
     /// Lets nothing through any more.
     fn block(&self);
+
+    /// Hosts that answer for models: the agent is to reach them through this alone.
+    fn hosts(&self) -> Vec<String>;
 }

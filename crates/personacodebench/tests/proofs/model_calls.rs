@@ -73,8 +73,8 @@ struct Served {
 }
 
 impl Served {
-    fn by(bench: &Bench) -> Self {
-        bench.write("script.toml", SCRIPT);
+    fn by(bench: &Bench, script: &str) -> Self {
+        bench.write("script.toml", script);
         let mut serve = bench.command(&["model", "serve", "--script", "script.toml"]);
         let mut server = serve.stdout(Stdio::piped()).spawn().expect("the binary starts");
         let mut line = String::new();
@@ -106,7 +106,7 @@ fn with_key(bench: &Bench, arguments: &[&str]) -> Done {
 }
 
 /// The release with the agent, run against a served model; answers the run's folder.
-fn run(bench: &Bench, served: &Served) -> PathBuf {
+fn run(bench: &Bench, served: &Served, code: i32) -> PathBuf {
     place_fake(bench, &[("turns.txt", TURNS), ("ask.py", ASK)]);
     bench.write("models.toml", &models(&served.address));
     let arguments = [
@@ -116,15 +116,15 @@ fn run(bench: &Bench, served: &Served) -> PathBuf {
         &["--set", "env.OPENAI_API_KEY={gateway.token}", "--set", "env.MODEL={model}"],
     ];
     let done = with_key(bench, &arguments.concat());
-    assert_eq!(done.code, Some(0), "{}\n{}", done.stdout, done.stderr);
+    assert_eq!(done.code, Some(code), "{}\n{}", done.stdout, done.stderr);
     only_folder(&only_folder(&bench.out()))
 }
 
 #[test]
 fn what_an_agent_asks_its_model_is_counted_recorded_and_found_again() {
     let bench = Bench::new();
-    let served = Served::by(&bench);
-    let run = run(&bench, &served);
+    let served = Served::by(&bench, SCRIPT);
+    let run = run(&bench, &served, 0);
     let group = only_folder(&bench.out());
 
     let report = bench.report(&[&group]);
@@ -216,6 +216,25 @@ fn check_told(bench: &Bench, row: &Value, run: &Path) {
     assert_eq!(trajectory["final_metrics"].get("total_prompt_tokens"), None);
     assert_eq!(trajectory["extra"]["pcb"]["model_use"]["main"]["uncounted"], 1);
     assert_eq!(json("result.json")["agent_result"].get("cost_usd"), None);
+}
+
+/// A key that the provider does not take is nobody's in the sandbox, and the calls until then are told.
+#[test]
+fn a_provider_that_refuses_ends_sessions_as_a_fault_with_its_owner() {
+    let bench = Bench::new();
+    let script = "[[on]]\n[[on.answer]]\nfault = { how = { status = { status = 401 } } }\n";
+    let served = Served::by(&bench, script);
+    let run = run(&bench, &served, 3);
+    let shown = run.to_str().expect("a plain path");
+    let told = bench.pcb(&["report", shown]).stdout;
+    for words in ["provider_error (infra)", "not answered unauthorised (infra)"] {
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(words), "{words} is not told in\n{told}");
+    }
+    let story = bench.pcb(&["show", shown, "caretaker--greet"]).stdout;
+    for words in ["flag provider_error (infra)", "model: unauthorised (infra): "] {
+        assert!(story.contains(words), "{words} is not told in\n{story}");
+    }
 }
 
 #[test]

@@ -87,4 +87,8 @@ impl gateway::Gateway for Line {
     fn block(&self) {
         self.0.block();
     }
+
+    fn hosts(&self) -> Vec<String> {
+        self.0.gateway.providers.values().filter_map(|provider| provider.host()).collect()
+    }
 }
