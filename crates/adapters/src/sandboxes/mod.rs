@@ -2,6 +2,7 @@
 
 pub mod docker;
 pub mod doorway;
+pub mod layer;
 pub mod local;
 mod making;
 pub mod simulated;

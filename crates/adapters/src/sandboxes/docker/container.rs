@@ -1,6 +1,6 @@
 //! One container with our program in it: [`Container`] is made, attached to and started; dropping it takes it away.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{collections::HashMap, pin::Pin, sync::Arc, time::Duration};
 
 use bollard::{
     container::LogOutput,
@@ -31,7 +31,10 @@ use super::{
     remover::{Doomed, Remover},
     services::{Volumes, mounts, place, ulimits},
 };
-use crate::sandboxes::supervision::capabilities;
+use crate::sandboxes::{
+    layer::{AGENT_HOME, HOME_MAX_MB},
+    supervision::capabilities,
+};
 
 /// The program in a container that has not answered by then does not run.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
@@ -72,6 +75,8 @@ pub(super) struct Wanted<'a> {
     pub(super) cpus_max: f64,
     /// Volumes that it shares with services.
     pub(super) volumes: &'a Volumes,
+    /// How an agent's layer is mounted; none without one.
+    pub(super) agent: Option<String>,
 }
 
 /// A running container.
@@ -385,7 +390,11 @@ fn body(engine: &Engine, wanted: &Wanted<'_>) -> ContainerCreateBody {
             (LABEL_BASE, root.digest.as_str()),
         ])),
         host_config: Some(HostConfig {
-            binds: Some(vec![wanted.bind.clone()]),
+            binds: Some([wanted.bind.clone()].into_iter().chain(wanted.agent.clone()).collect()),
+            tmpfs: wanted.agent.is_some().then(|| {
+                let options = format!("rw,exec,nosuid,nodev,mode=1777,size={HOME_MAX_MB}m");
+                HashMap::from([(AGENT_HOME.to_owned(), options)])
+            }),
             network_mode: Some(network.to_owned()),
             memory,
             memory_swap: memory,

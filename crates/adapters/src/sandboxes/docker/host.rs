@@ -27,19 +27,24 @@ use super::{
     remover::Remover,
     sandbox::DockerSandbox,
     services::{COMPOSE_FILE, Compose, ComposeError, Project, Services, Volumes},
+    volume,
 };
-use crate::{process::Variables, sandboxes::making::Making};
+use crate::{
+    process::Variables,
+    sandboxes::{layer::AgentLayer, making::Making},
+};
 
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One of these is there in a container that has graphics processors.
 const GPU_DEVICES: [&str; 2] = ["/dev/nvidiactl", "/dev/dxg"];
 
-/// Sandboxes in containers. A clone with other labels shares everything else.
+/// Sandboxes in containers. A clone with other labels, or with an agent's layer, shares everything else.
 #[derive(Clone)]
 pub struct DockerSandboxes {
     shared: Arc<Shared>,
     labels: Arc<SandboxLabels>,
+    agent: Option<Arc<AgentLayer>>,
 }
 
 struct Shared {
@@ -108,7 +113,7 @@ impl DockerSandboxes {
             making: Making::default(),
             edge,
         };
-        Self { shared: Arc::new(shared), labels: Arc::default() }
+        Self { shared: Arc::new(shared), labels: Arc::default(), agent: None }
     }
 
     /// From where the edges of containers are opened, once one was.
@@ -121,7 +126,12 @@ impl DockerSandboxes {
 
     /// The same, with everything that is made from now on labelled so.
     pub fn labelled(&self, labels: SandboxLabels) -> Self {
-        Self { shared: self.shared.clone(), labels: Arc::new(labels) }
+        Self { labels: Arc::new(labels), ..self.clone() }
+    }
+
+    /// The same, with an agent's programs in every container of a session.
+    pub fn furnished(&self, agent: AgentLayer) -> Self {
+        Self { agent: Some(Arc::new(agent)), ..self.clone() }
     }
 
     /// Containers that could not be taken away, with why.
@@ -178,7 +188,7 @@ impl DockerSandboxes {
     /// Tries everything once in a container without an image.
     async fn probe(&self) -> Result<Capabilities, SandboxFault> {
         let maker = self.maker().await?;
-        let root = Root::empty(program::EMPTY_IMAGE);
+        let root = Root::empty(volume::EMPTY_IMAGE);
         let container =
             maker.start(&root, &no_limits(), Recording::Processes, &self.labels).await?;
         let mut channels = vec![
@@ -255,7 +265,7 @@ impl DockerSandboxes {
     /// Starts a container with so many graphics processors, in which nothing else is.
     async fn try_gpus(&self, gpus: u32) -> Result<(), SandboxFault> {
         let maker = self.maker().await?;
-        let root = Root::empty(program::EMPTY_IMAGE);
+        let root = Root::empty(volume::EMPTY_IMAGE);
         let limits = Limits { gpus, ..no_limits() };
         let tried = async {
             let container = maker.start(&root, &limits, Recording::Nothing, &self.labels).await?;
@@ -445,7 +455,7 @@ impl Maker {
         labels: &SandboxLabels,
     ) -> Result<Container, SandboxFault> {
         let volumes = Volumes::new();
-        let wanted = self.wanted(root, limits, record, labels, &volumes).await?;
+        let wanted = self.wanted(root, limits, record, labels, &volumes, None).await?;
         Container::start(&self.engine, &self.remover, &wanted).await
     }
 
@@ -456,11 +466,15 @@ impl Maker {
         limits: &Limits,
         record: Recording,
         labels: &Arc<SandboxLabels>,
+        agent: Option<&AgentLayer>,
     ) -> Result<(Container, Option<Services>), SandboxFault> {
         let Some(mut services) = self.services(root, labels).await? else {
-            return Ok((self.start(root, limits, record, labels).await?, None));
+            let volumes = Volumes::new();
+            let wanted = self.wanted(root, limits, record, labels, &volumes, agent).await?;
+            let container = Container::start(&self.engine, &self.remover, &wanted).await?;
+            return Ok((container, None));
         };
-        let wanted = self.wanted(root, limits, record, labels, services.volumes()).await?;
+        let wanted = self.wanted(root, limits, record, labels, services.volumes(), agent).await?;
         let begun = Container::begin(&self.engine, &self.remover, &wanted).await?;
         services.start_before(begun.id()).await?;
         let container = begun.open().await?;
@@ -483,7 +497,7 @@ impl Maker {
             return Ok((container, None));
         };
         let wanted =
-            self.wanted(root, limits, Recording::Nothing, labels, services.volumes()).await?;
+            self.wanted(root, limits, Recording::Nothing, labels, services.volumes(), None).await?;
         let container = Container::start(&self.engine, &self.remover, &wanted).await?;
         container.link.unload(absent, cargo).await?;
         services.start_before(&container.id).await?;
@@ -507,7 +521,12 @@ impl Maker {
         record: Recording,
         labels: &'a SandboxLabels,
         volumes: &'a Volumes,
+        agent: Option<&AgentLayer>,
     ) -> Result<Wanted<'a>, SandboxFault> {
+        let agent = match agent {
+            Some(agent) => Some(program::bind_agent(&self.engine, agent).await?),
+            None => None,
+        };
         Ok(Wanted {
             root,
             limits,
@@ -517,6 +536,7 @@ impl Maker {
             entrypoint: self.entrypoint(INSIDE_ARGUMENT),
             cpus_max: self.cpus_max,
             volumes,
+            agent,
         })
     }
 }
@@ -592,7 +612,10 @@ impl Sandboxes for DockerSandboxes {
     ) -> Result<Box<dyn Sandbox>, SandboxFault> {
         let base = self.readable(base.digest.as_str()).await?;
         let maker = self.maker().await?;
-        let made = maker.start_with_services(&base.root, limits, record, &self.labels).await?;
+        // What verifies has no agent in it.
+        let agent = self.agent.as_deref().filter(|_| record == Recording::Processes);
+        let labels = &self.labels;
+        let made = maker.start_with_services(&base.root, limits, record, labels, agent).await?;
         Ok(Box::new(DockerSandbox::new(maker, base, made, limits, self.labels.clone())))
     }
 }

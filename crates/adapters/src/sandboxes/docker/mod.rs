@@ -22,6 +22,7 @@ mod program;
 mod remover;
 mod sandbox;
 mod services;
+mod volume;
 
 pub use clean::{Leftover, LeftoverKind, Swept, sweep};
 pub use container::SandboxLabels;

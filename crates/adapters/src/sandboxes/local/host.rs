@@ -15,7 +15,10 @@ use engine::ports::sandbox::{
 };
 use tokio::{sync::OnceCell, task::spawn_blocking};
 
-use crate::{process::Variables, sandboxes::making::Making};
+use crate::{
+    process::Variables,
+    sandboxes::{layer::AgentLayer, making::Making},
+};
 
 use super::{
     cgroups::{Cgroup, Hierarchy},
@@ -78,6 +81,26 @@ impl LocalSandboxes {
         self
     }
 
+    /// The same, with an agent's programs in every sandbox of a session.
+    pub fn furnished(self: &Arc<Self>, agent: AgentLayer) -> Arc<dyn Sandboxes> {
+        Arc::new(Furnished { sandboxes: self.clone(), agent })
+    }
+
+    async fn furnished_with(
+        &self,
+        agent: Option<&AgentLayer>,
+        base: &Base,
+        limits: &Limits,
+        record: Recording,
+    ) -> Result<Box<dyn Sandbox>, SandboxFault> {
+        let digest = base.digest.as_str();
+        let base = self
+            .open_base(digest)
+            .ok_or_else(|| SandboxFault::Lost(format!("base {digest} was not made")))?;
+        let prepared = self.maker.prepare(Arc::new(base), Vec::new(), agent)?;
+        Ok(Box::new(self.maker.begin(prepared, limits, record).await?))
+    }
+
     /// Tries everything once in a sandbox that is thrown away.
     async fn probe(&self) -> Result<Capabilities, SandboxFault> {
         let made = self.new_base("probe", BTreeMap::new(), "/", Toolchains::default()).await?;
@@ -96,7 +119,7 @@ impl LocalSandboxes {
         ];
         let limits = no_limits();
         for recording in [Recording::Processes, Recording::Nothing] {
-            let prepared = self.maker.prepare(Arc::clone(&base), Vec::new())?;
+            let prepared = self.maker.prepare(Arc::clone(&base), Vec::new(), None)?;
             match self.maker.try_begin(prepared, &limits, recording).await? {
                 Ok(sandbox) => {
                     run_true(&sandbox).await?;
@@ -165,7 +188,7 @@ impl LocalSandboxes {
 
     /// Runs the task's setup and keeps what it wrote.
     async fn set_up(&self, base: &Arc<BaseView>, spec: &BaseSpec) -> Result<(), SandboxFault> {
-        let prepared = self.maker.prepare(Arc::clone(base), Vec::new())?;
+        let prepared = self.maker.prepare(Arc::clone(base), Vec::new(), None)?;
         let sandbox = self.maker.begin(prepared, &spec.limits, Recording::Nothing).await?;
         if let Some(script) = spec.environment.iter().find(|entry| entry.path == "setup.sh") {
             sandbox.put(&format!("/{ENVIRONMENT}"), &spec.environment).await?;
@@ -264,12 +287,39 @@ impl Sandboxes for LocalSandboxes {
         limits: &Limits,
         record: Recording,
     ) -> Result<Box<dyn Sandbox>, SandboxFault> {
-        let digest = base.digest.as_str();
-        let base = self
-            .open_base(digest)
-            .ok_or_else(|| SandboxFault::Lost(format!("base {digest} was not made")))?;
-        let prepared = self.maker.prepare(Arc::new(base), Vec::new())?;
-        Ok(Box::new(self.maker.begin(prepared, limits, record).await?))
+        self.furnished_with(None, base, limits, record).await
+    }
+}
+
+/// Sandboxes in which an agent's programs stand.
+struct Furnished {
+    sandboxes: Arc<LocalSandboxes>,
+    agent: AgentLayer,
+}
+
+#[async_trait::async_trait]
+impl Sandboxes for Furnished {
+    fn kind(&self) -> SandboxKind {
+        self.sandboxes.kind()
+    }
+
+    async fn capabilities(&self) -> Result<Capabilities, SandboxFault> {
+        self.sandboxes.capabilities().await
+    }
+
+    async fn materialise(&self, spec: &BaseSpec) -> Result<Base, SandboxFault> {
+        self.sandboxes.materialise(spec).await
+    }
+
+    async fn provision(
+        &self,
+        base: &Base,
+        limits: &Limits,
+        record: Recording,
+    ) -> Result<Box<dyn Sandbox>, SandboxFault> {
+        // What verifies has no agent in it.
+        let agent = (record == Recording::Processes).then_some(&self.agent);
+        self.sandboxes.furnished_with(agent, base, limits, record).await
     }
 }
 
@@ -279,8 +329,9 @@ impl Maker {
         &self,
         base: Arc<BaseView>,
         below: Vec<Arc<SessionDirectory>>,
+        agent: Option<&AgentLayer>,
     ) -> Result<Layers, SandboxFault> {
-        let prepare = || Layers::prepare(base, Arc::new(self.state.new_session()?), below);
+        let prepare = || Layers::prepare(base, Arc::new(self.state.new_session()?), below, agent);
         prepare().map_err(|error| host_fault("session directory", &error))
     }
 
@@ -319,6 +370,7 @@ impl Maker {
         let setup = Setup {
             session: layers.session.path().to_path_buf(),
             overlays: layers.mounts(),
+            memory: layers.memory(),
             cgroup_procs: cgroup.as_ref().map(Cgroup::procs_files).unwrap_or_default(),
             thaw: cgroup.as_ref().and_then(Cgroup::thaw_file),
             record: record == Recording::Processes,

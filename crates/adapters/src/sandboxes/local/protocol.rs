@@ -19,6 +19,8 @@ pub(super) struct Setup {
     pub session: PathBuf,
     /// Overlays in order of mounting; the first one is `/`.
     pub overlays: Vec<OverlayMount>,
+    /// Empty directories in memory, mounted over the overlays, each with its size in MiB.
+    pub memory: Vec<(String, u64)>,
     /// `cgroup.procs` files that every command joins.
     pub cgroup_procs: Vec<PathBuf>,
     /// The file that thaws the tree, with the word to write.

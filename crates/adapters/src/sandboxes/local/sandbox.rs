@@ -405,7 +405,7 @@ impl Sandbox for LocalSandbox {
         below.extend(self.layers.below.iter().cloned());
         let base = Arc::clone(&self.layers.base);
         let maker = Arc::clone(&self.maker);
-        let prepared = maker.prepare(base, below)?;
+        let prepared = maker.prepare(base, below, None)?;
         Ok(Box::new(maker.begin(prepared, limits, Recording::Nothing).await?))
     }
 
@@ -416,7 +416,7 @@ impl Sandbox for LocalSandbox {
     ) -> Result<Box<dyn Sandbox>, SandboxFault> {
         self.expect_still("restore")?;
         let maker = Arc::clone(&self.maker);
-        let prepared = maker.prepare(Arc::clone(&self.layers.base), Vec::new())?;
+        let prepared = maker.prepare(Arc::clone(&self.layers.base), Vec::new(), None)?;
         let (layers, paths) = (Arc::clone(&self.layers), paths.to_vec());
         let copy = move || layers.copy_changes(&prepared, &paths).map(|()| prepared);
         let prepared = spawn_blocking(copy).await.map_err(|error| broken(&error))?;

@@ -20,6 +20,7 @@ use super::{
     toolchains::Toolchains,
     transfer::read_tree,
 };
+use crate::sandboxes::layer::{AGENT_FOLDER, AGENT_HOME, AgentLayer, HOME_MAX_MB};
 
 /// Top-level directories of the host that are shown, as far as the host has them.
 const SHOWN: [&str; 7] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
@@ -27,6 +28,9 @@ const SHOWN: [&str; 7] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32
 const LAYER: &str = "layer";
 const SKELETON: &str = "skeleton";
 const DESCRIPTION: &str = "base.json";
+/// Names in a session's directory: the way to an agent's layer, and the place that it is mounted at.
+const AGENT_LINK: &str = "agent";
+const AGENT_PLACE: &str = "agent-place";
 
 /// An overlay over a directory of the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +151,8 @@ pub(super) struct Layers {
     pub session: Arc<SessionDirectory>,
     /// Sessions whose written layers lie between, topmost first.
     pub below: Vec<Arc<SessionDirectory>>,
+    /// Whether an agent's layer is mounted.
+    is_furnished: bool,
 }
 
 impl Layers {
@@ -155,6 +161,7 @@ impl Layers {
         base: Arc<BaseView>,
         session: Arc<SessionDirectory>,
         below: Vec<Arc<SessionDirectory>>,
+        agent: Option<&AgentLayer>,
     ) -> io::Result<Self> {
         let path = session.path();
         base.make_layer(&path.join(LAYER))?;
@@ -170,7 +177,13 @@ impl Layers {
         for (index, source) in base.description.toolchains.mounts.values().enumerate() {
             symlink(source, path.join(format!("toolchain{index}")))?;
         }
-        Ok(Self { base, session, below })
+        if let Some(agent) = agent {
+            symlink(&agent.folder, path.join(AGENT_LINK))?;
+            // Lies below everything else, so that the place is there and no base is changed.
+            let place = AGENT_FOLDER.trim_start_matches('/');
+            fs::create_dir_all(path.join(AGENT_PLACE).join(place))?;
+        }
+        Ok(Self { base, session, below, is_furnished: agent.is_some() })
     }
 
     /// The mounts of the root view, with options relative to the session's directory.
@@ -183,7 +196,17 @@ impl Layers {
             options: format!("lowerdir=toolchain{index}:empty,userxattr"),
             read_only: true,
         }));
+        mounts.extend(self.is_furnished.then(|| OverlayMount {
+            target: AGENT_FOLDER.to_owned(),
+            options: format!("lowerdir={AGENT_LINK}:empty,userxattr"),
+            read_only: true,
+        }));
         mounts
+    }
+
+    /// Directories in memory over the mounts, with their sizes in MiB.
+    pub(super) fn memory(&self) -> Vec<(String, u64)> {
+        self.is_furnished.then(|| (AGENT_HOME.to_owned(), HOME_MAX_MB)).into_iter().collect()
     }
 
     fn mount(&self, target: &str, name: &str) -> OverlayMount {
@@ -194,6 +217,7 @@ impl Layers {
             "/" => format!("base/{SKELETON}"),
             host => host.to_owned(),
         });
+        lower.extend((target == "/" && self.is_furnished).then(|| AGENT_PLACE.to_owned()));
         let lower = lower.join(":");
         let options = format!(
             "lowerdir={lower},upperdir={LAYER}/{name},workdir=work/{name},userxattr,index=off"

@@ -47,6 +47,9 @@ pub(super) fn build(setup: &Setup) -> Result<(), Failure> {
     for overlay in &setup.overlays {
         mount_overlay(overlay)?;
     }
+    for (target, size_mb) in &setup.memory {
+        mount_memory(target, *size_mb)?;
+    }
     mount_devices()?;
     mount_proc()?;
     chdir(ROOT).during(Step::Other, "enter the new root")?;
@@ -67,6 +70,13 @@ fn mount_overlay(overlay: &OverlayMount) -> Result<(), Failure> {
     let (target, options) = (inside(&overlay.target), Some(overlay.options.as_str()));
     mount(Some("overlay"), &target, Some("overlay"), flags, options)
         .during(Step::Overlay, &format!("overlay on {} ({})", overlay.target, overlay.options))
+}
+
+fn mount_memory(target: &str, size_mb: u64) -> Result<(), Failure> {
+    let flags = MsFlags::MS_NODEV | MsFlags::MS_NOSUID;
+    let options = format!("size={size_mb}m,mode=1777");
+    mount(Some("tmpfs"), &inside(target), Some("tmpfs"), flags, Some(options.as_str()))
+        .during(Step::Overlay, &format!("a directory in memory on {target}"))
 }
 
 fn mount_devices() -> Result<(), Failure> {
