@@ -47,6 +47,8 @@ pub enum CommandLine {
     Lock(commands::lock::LockArgs),
     /// Say how tasks in Harbor's layout will be read.
     Task(commands::task::TaskArgs),
+    /// Install an agent that is known by name, or say what of it works here.
+    Agent(commands::agent::AgentArgs),
     /// Serve a scripted model, or ask a configured one.
     Model(commands::model::ModelArgs),
     /// Say what this host can run and what to change.

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use adapters::sandboxes::{
     docker::{DockerSandboxes, EdgePlacement, SandboxLabels},
+    layer::AgentLayer,
     local::LocalSandboxes,
 };
 use domain::{
@@ -32,6 +33,8 @@ pub struct Host {
     pub name: &'static str,
     /// Set if they are containers, which are labelled by session.
     docker: Option<DockerSandboxes>,
+    /// Set if they are namespaces of this host.
+    local: Option<Arc<LocalSandboxes>>,
 }
 
 impl Host {
@@ -59,7 +62,7 @@ impl Host {
         );
         let capabilities = docker.capabilities().await.map_err(advised)?;
         let sandboxes = Arc::new(docker.clone());
-        Ok(Self { sandboxes, capabilities, name: "docker", docker: Some(docker) })
+        Ok(Self { sandboxes, capabilities, name: "docker", docker: Some(docker), local: None })
     }
 
     async fn local() -> Result<Self, Failure> {
@@ -72,7 +75,14 @@ impl Host {
         })?;
         let sandboxes = sandboxes.finding_toolchains_by(options::toolchain_variables());
         let capabilities = sandboxes.capabilities().await.map_err(advised)?;
-        Ok(Self { sandboxes: Arc::new(sandboxes), capabilities, name: "local", docker: None })
+        let local = Arc::new(sandboxes);
+        Ok(Self {
+            sandboxes: local.clone(),
+            capabilities,
+            name: "local",
+            docker: None,
+            local: Some(local),
+        })
     }
 
     /// Looks at what bases are to be made of, before anything is.
@@ -87,13 +97,26 @@ impl Host {
 
     /// Sandboxes for one session of a run.
     pub fn sandboxes_of(&self, run: &str, key: &SessionKey) -> Arc<dyn Sandboxes> {
-        match &self.docker {
-            None => self.sandboxes.clone(),
-            Some(docker) => Arc::new(docker.labelled(SandboxLabels {
-                run: run.to_owned(),
-                session: format!("{}/repeat-{}", key.pair, key.repeat),
-                attempt: key.attempt.to_string(),
-            })),
+        self.labelled(run, key).sandboxes
+    }
+
+    /// The same host, whose containers are labelled by a session.
+    fn labelled(&self, run: &str, key: &SessionKey) -> Self {
+        let Some(docker) = &self.docker else { return self.clone() };
+        let docker = docker.labelled(SandboxLabels {
+            run: run.to_owned(),
+            session: format!("{}/repeat-{}", key.pair, key.repeat),
+            attempt: key.attempt.to_string(),
+        });
+        Self { sandboxes: Arc::new(docker.clone()), docker: Some(docker), ..self.clone() }
+    }
+
+    /// Sandboxes with an agent's programs in those of sessions.
+    pub fn furnished(&self, agent: AgentLayer) -> Arc<dyn Sandboxes> {
+        match (&self.docker, &self.local) {
+            (Some(docker), _) => Arc::new(docker.furnished(agent)),
+            (None, Some(local)) => local.furnished(agent),
+            (None, None) => self.sandboxes.clone(),
         }
     }
 

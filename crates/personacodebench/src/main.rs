@@ -1,5 +1,6 @@
 //! The binary `pcb`: arguments, wiring and exit codes; it does nothing else.
 
+mod agent_check;
 mod agents;
 mod arguments;
 mod attempts;
@@ -29,8 +30,8 @@ use adapters::sandboxes::{
 use arguments::{Arguments, CommandLine};
 use clap::Parser;
 use commands::{
-    calibrate, clean, completions, doctor, export, lint, list, lock, man, model, new, published,
-    replay, report, resume, run, schema, show, task,
+    agent, calibrate, clean, completions, doctor, export, lint, list, lock, man, model, new,
+    published, replay, report, resume, run, schema, show, task,
 };
 
 fn main() -> std::process::ExitCode {
@@ -55,6 +56,7 @@ fn main() -> std::process::ExitCode {
         CommandLine::Lint(args) => lint::run(&args),
         CommandLine::Lock(args) => lock::run(&args),
         CommandLine::Task(args) => task::run(&args),
+        CommandLine::Agent(args) => agent::run(&args),
         CommandLine::Model(args) => model::run(&args),
         CommandLine::Doctor(args) => doctor::run(&args),
         CommandLine::Clean(args) => clean::run(&args),

@@ -280,6 +280,26 @@ pub fn state_folder() -> Result<PathBuf, OptionsError> {
         .ok_or(OptionsError::NoStateFolder)
 }
 
+/// The folder in which agents are installed, each once.
+pub fn agents_folder() -> Result<PathBuf, OptionsError> {
+    match std::env::var_os("PCB_AGENTS_DIR").filter(|value| !value.is_empty()) {
+        Some(folder) => Ok(PathBuf::from(folder)),
+        None => Ok(state_folder()?.join("agents")),
+    }
+}
+
+/// Variables by which the clients of package registries find themselves, their settings and the way out; no key of a model is
+/// among them.
+pub fn registry_variables() -> Variables {
+    let is_theirs = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        ["path", "home", "tmpdir", "node_extra_ca_certs"].contains(&name.as_str())
+            || ["npm_config_", "ssl_cert_"].iter().any(|start| name.starts_with(start))
+            || name.ends_with("_proxy")
+    };
+    host_variables().into_iter().filter(|(name, _)| is_theirs(name)).collect()
+}
+
 /// Where the Docker engine is: `DOCKER_HOST`, or the socket where Docker puts it.
 pub fn docker_address() -> String {
     let told = std::env::var("DOCKER_HOST").ok().filter(|address| !address.is_empty());

@@ -1,5 +1,6 @@
 //! One file a command: its arguments, whose doc comments are the help texts, and a thin `run`.
 
+pub mod agent;
 pub mod calibrate;
 pub mod clean;
 pub mod completions;

@@ -44,12 +44,27 @@ pub struct ScriptedModel {
     script: ModelScript,
     /// How often each answer went wrong so far, by block and answer.
     faults: Mutex<BTreeMap<(usize, usize), u32>>,
+    served: Mutex<Served>,
+}
+
+/// What a scripted model has told of its answers so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Answers that were begun, those of no tokens included.
+    pub answers: u64,
+    /// Tokens of input and output that they told.
+    pub tokens: u64,
 }
 
 impl ScriptedModel {
     /// A model that has said nothing yet.
     pub fn new(script: ModelScript) -> Self {
-        Self { script, faults: Mutex::default() }
+        Self { script, faults: Mutex::default(), served: Mutex::default() }
+    }
+
+    /// What it has told until now.
+    pub fn served(&self) -> Served {
+        *self.served.lock().expect("no holder panics")
     }
 
     /// The answer that the script has for what was heard, with what goes wrong this time.
@@ -95,6 +110,11 @@ impl ScriptedModel {
         }
         let hash = blake3::hash(&request.body).to_hex();
         let said = Said::of(&answer, &heard, &hash.as_str()[..12]);
+        {
+            let mut served = self.served.lock().expect("no holder panics");
+            served.answers += 1;
+            served.tokens += said.tokens.and_then(|tokens| tokens.total()).unwrap_or(0);
+        }
         let mut pieces: Vec<Vec<u8>> = if heard.is_stream {
             let events = forms::events(format, &said, &heard);
             let spoil = |(at, event): (usize, forms::Event)| match fault {
