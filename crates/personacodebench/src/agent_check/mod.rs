@@ -11,7 +11,7 @@ use std::{
 use adapters::agents::{
     AcpAgent,
     install::install,
-    presets::{Permissions, Preset},
+    presets::{Permissions, Preset, ShellCall},
 };
 use domain::{evidence::HostedDecision, ids::Hash, session::TurnStop};
 use engine::ports::{
@@ -146,8 +146,11 @@ impl<T: FnMut(&Line)> Trying<'_, T> {
     async fn stage(&self, permissions: Permissions) -> Option<Result<Stage, AgentFault>> {
         let launch = self.preset.launch(permissions)?;
         let agent = AcpAgent::new(launch);
-        let (sandboxes, limits) = (self.sandboxes, limits());
-        Some(Stage::open(sandboxes, &self.base, &limits, &agent, self.preset.form, SCRIPT).await)
+        let asking = self.preset.asking.as_ref().filter(|_| permissions == Permissions::Ask);
+        let script = script(asking.and_then(|manner| manner.shell.as_ref()));
+        let form = self.preset.form;
+        let stage = Stage::open(self.sandboxes, &self.base, &limits(), &agent, form, &script);
+        Some(stage.await)
     }
 
     /// An agent that runs everything without asking.
@@ -166,7 +169,11 @@ impl<T: FnMut(&Line)> Trying<'_, T> {
             return self.broke("interrupt", &fault);
         }
         match stage.close().await {
-            Ok(left) => self.judged("end", left == 0, format!("{left} processes are left of it")),
+            Ok(0) => self.line("end", Tried::Works, "nothing is left of it"),
+            Ok(left) => {
+                let told = format!("{left} processes were left of it and ended with the sandbox");
+                self.line("end", Tried::Works, told);
+            }
             Err(fault) => self.broke("end", &fault),
         }
     }
@@ -318,6 +325,21 @@ impl fmt::Display for Seen {
         write!(formatter, "{stop:?}, {acted} tool calls, asked {}, said {said:?}", asked.len())?;
         if noted.is_empty() { Ok(()) } else { write!(formatter, ", {noted}") }
     }
+}
+
+/// The script, with its commands called as this agent wants them.
+fn script(shell: Option<&ShellCall>) -> String {
+    let Some(shell) = shell else { return SCRIPT.to_owned() };
+    let quoted = |(key, value): (&String, &String)| format!("{key} = {value:?}, ");
+    let more: String = shell.input.iter().map(quoted).collect();
+    let called = |line: &str| match line.strip_prefix("run = [").and_then(|l| l.strip_suffix(']')) {
+        Some(command) => {
+            let ShellCall { tool, command: field, .. } = shell;
+            format!("call = [{{ tool = {tool:?}, input = {{ {more}{field} = {command} }} }}]\n")
+        }
+        None => format!("{line}\n"),
+    };
+    SCRIPT.lines().map(called).collect()
 }
 
 fn limits() -> Limits {

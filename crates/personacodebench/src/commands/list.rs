@@ -1,6 +1,6 @@
 //! `pcb list`: bundled releases, agents, personas and pairs.
 
-use adapters::catalog::AgentKind;
+use adapters::{agents::presets::Preset, catalog::AgentKind};
 use clap::{Args, ValueEnum};
 use store::release_files::LoadedRelease;
 
@@ -41,7 +41,14 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         Listed::Releases => list_releases()?,
         Listed::Agents => {
             for (name, what) in AgentKind::NAMES {
-                println!("{name:10} {what}");
+                println!("{name:16} {what}");
+            }
+            for name in Preset::names() {
+                let preset = Preset::named(name).map_err(Failure::input)?;
+                let Some(preset) = preset else { continue };
+                let asks = if preset.asking.is_some() { "can ask" } else { "never asks" };
+                let (driver, form) = (preset.driver.name(), preset.form.name());
+                println!("{name:16} {} ({driver}, {form}, {asks})", preset.what);
             }
         }
         Listed::Personas => list_personas(&releases::open(&args.release)?),

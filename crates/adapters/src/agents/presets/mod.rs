@@ -6,6 +6,7 @@ mod read;
 use std::collections::BTreeMap;
 
 use domain::evidence::WireFormat;
+use serde::Deserialize;
 
 use super::{acp::AcpLaunch, placeholders::Fillable};
 
@@ -95,6 +96,20 @@ pub struct Manner {
     pub options: BTreeMap<String, String>,
     /// Variables.
     pub env: BTreeMap<String, Fillable>,
+    /// How its model calls its shell so that it asks, where a plain call is run or fails unasked.
+    pub shell: Option<ShellCall>,
+}
+
+/// A call of an agent's shell tool.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShellCall {
+    /// The tool.
+    pub tool: String,
+    /// The field of the command.
+    pub command: String,
+    /// Other fields.
+    pub input: BTreeMap<String, String>,
 }
 
 /// Whether an agent asks before it acts.

@@ -6,7 +6,7 @@ use domain::evidence::WireFormat;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::{Manner, Preset, PresetDriver, Recipe, UsageMeaning};
+use super::{Manner, Preset, PresetDriver, Recipe, ShellCall, UsageMeaning};
 use crate::{
     agents::placeholders::{Fillable, UnknownPlace},
     sandboxes::layer::{AGENT_FOLDER, AGENT_HOME},
@@ -76,6 +76,7 @@ struct WrittenManner {
     mode: Option<String>,
     options: BTreeMap<String, String>,
     env: BTreeMap<String, String>,
+    shell: Option<ShellCall>,
 }
 
 /// Reads a preset and npm's lock of its packages. `{agent}` and `{home}` stand for its folders inside.
@@ -114,8 +115,8 @@ fn word<T: Copy>(key: &'static str, found: &str, known: &[(&str, T)]) -> Result<
 }
 
 fn manner(written: WrittenManner) -> Result<Manner, PresetProblem> {
-    let WrittenManner { mode, options, env } = written;
-    Ok(Manner { mode, options, env: fillable(env)? })
+    let WrittenManner { mode, options, env, shell } = written;
+    Ok(Manner { mode, options, env: fillable(env)?, shell })
 }
 
 fn fillable(env: BTreeMap<String, String>) -> Result<BTreeMap<String, Fillable>, PresetProblem> {
