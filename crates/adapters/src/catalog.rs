@@ -10,7 +10,7 @@ use engine::ports::agent::Agent;
 
 use crate::agents::{
     AcpAgent, AcpLaunch, ClaudeStreamAgent, CliAgent, CliLaunch, NdjsonAgent, ProgramLaunch,
-    ScriptedAgent, Solution,
+    ScriptedAgent, Solution, presets::Preset,
 };
 
 /// Agents that can be named.
@@ -34,6 +34,8 @@ pub enum AgentKind {
     Ndjson(String),
     /// A command for each turn, by the name of a description that ships with the tool or the path of one.
     Cli(String),
+    /// An agent that is known by this name and installed by its recipe.
+    Preset(String),
 }
 
 impl AgentKind {
@@ -59,6 +61,7 @@ impl AgentKind {
                 | AgentKind::ClaudeStream(_)
                 | AgentKind::Ndjson(_)
                 | AgentKind::Cli(_)
+                | AgentKind::Preset(_)
         )
     }
 
@@ -68,6 +71,9 @@ impl AgentKind {
             "oracle" => AgentKind::Oracle,
             "eager" => AgentKind::Eager,
             "nop" => AgentKind::Nop,
+            other if Preset::names().any(|name| name == other) => {
+                AgentKind::Preset(other.to_owned())
+            }
             other => match (Self::driver(other), counterexample(other)) {
                 (Some(kind), _) => kind,
                 (None, Some((kind, nth))) => AgentKind::Counterexample(kind, nth),

@@ -7,8 +7,9 @@ use std::{
 };
 
 use adapters::{
-    agents::Solution,
+    agents::{Solution, install::install, presets::Preset},
     catalog::{AgentKind, AgentMake},
+    sandboxes::layer::AgentLayer,
 };
 use domain::{
     evidence::ChannelSet,
@@ -32,6 +33,10 @@ pub struct Agents {
     own: Option<(Script, Option<PairId>)>,
     /// Of an agent that is a program of its own.
     program: Option<AgentMake>,
+    /// What it is installed from, if it is known by name.
+    preset: Option<Preset>,
+    /// Its programs, once they are installed.
+    layer: Option<AgentLayer>,
     model: Option<AgentModel>,
 }
 
@@ -42,7 +47,11 @@ impl Agents {
     /// No such agent, its script has problems, or a variable of the host that a solution wants is not set.
     pub fn new(configuration: &Configuration, release: &LoadedRelease) -> Result<Self, Failure> {
         let kind = AgentKind::parse(&configuration.agent);
-        let program = programs::program(configuration, &kind)?;
+        let preset = match &kind {
+            AgentKind::Preset(name) => Preset::named(name).map_err(Failure::input)?,
+            _ => None,
+        };
+        let program = programs::program(configuration, &kind, preset.as_ref())?;
         if program.is_none() {
             refuse_unused(configuration)?;
         }
@@ -55,7 +64,8 @@ impl Agents {
             | AgentKind::Acp(_)
             | AgentKind::ClaudeStream(_)
             | AgentKind::Ndjson(_)
-            | AgentKind::Cli(_) => None,
+            | AgentKind::Cli(_)
+            | AgentKind::Preset(_) => None,
         };
         let mut oracles = BTreeMap::new();
         let mut solutions = BTreeMap::new();
@@ -87,6 +97,8 @@ impl Agents {
             counterexamples,
             own,
             program,
+            preset,
+            layer: None,
             model: None,
         })
     }
@@ -94,6 +106,36 @@ impl Agents {
     /// The same agents with a model that they reach through a gateway.
     pub fn with_model(self, model: Option<AgentModel>) -> Self {
         Self { model, ..self }
+    }
+
+    /// The same agents, installed if they are known by name.
+    ///
+    /// # Errors
+    /// They cannot be installed here, or their model is not reached in the form in which they ask it.
+    pub async fn installed(self) -> Result<Self, Failure> {
+        let Some(preset) = &self.preset else { return Ok(self) };
+        let mut entries = self.model.iter().flat_map(|model| &model.record().entries);
+        if !entries.any(|entry| entry.format == preset.form) {
+            return Err(Failure::input(format!(
+                "--agent {}: it asks its model in the form {}: give the models file an entry of the model in that form",
+                preset.name,
+                preset.form.name()
+            )));
+        }
+        let below = options::agents_folder()?;
+        let layer = install(preset, &below, &options::registry_variables()).await;
+        Ok(Self { layer: Some(layer.map_err(Failure::input)?), ..self })
+    }
+
+    /// Their programs, if they bring them along.
+    pub fn layer(&self) -> Option<&AgentLayer> {
+        self.layer.as_ref()
+    }
+
+    /// By name, what they were installed from.
+    pub fn recipe(&self) -> Option<(String, String)> {
+        let (preset, layer) = self.preset.as_ref().zip(self.layer.as_ref())?;
+        Some((preset.name.clone(), format!("recipe {}", layer.digest)))
     }
 
     /// The model that they reach through a gateway, if they have one.
@@ -141,7 +183,8 @@ impl Agents {
                 AgentKind::Acp(text)
                 | AgentKind::ClaudeStream(text)
                 | AgentKind::Ndjson(text)
-                | AgentKind::Cli(text),
+                | AgentKind::Cli(text)
+                | AgentKind::Preset(text),
                 _,
             ) => self.program.clone().ok_or_else(|| format!("{text} was not read"))?,
             (AgentKind::Eager, _) => AgentMake::Eager(solution()?),

@@ -527,7 +527,7 @@ impl Wardrobe {
         recorder: Arc<Recorder>,
     ) -> SessionPorts {
         SessionPorts {
-            sandboxes: self.host.sandboxes_of(&self.label, key),
+            sandboxes: self.host.sandboxes_of(&self.label, key, self.agents.layer()),
             agent,
             user: Arc::new(TemplateUser),
             checks: Arc::new(SandboxChecks),

@@ -96,8 +96,14 @@ impl Host {
     }
 
     /// Sandboxes for one session of a run.
-    pub fn sandboxes_of(&self, run: &str, key: &SessionKey) -> Arc<dyn Sandboxes> {
-        self.labelled(run, key).sandboxes
+    pub fn sandboxes_of(
+        &self,
+        run: &str,
+        key: &SessionKey,
+        agent: Option<&AgentLayer>,
+    ) -> Arc<dyn Sandboxes> {
+        let labelled = self.labelled(run, key);
+        agent.map_or(labelled.sandboxes.clone(), |agent| labelled.furnished(agent.clone()))
     }
 
     /// The same host, whose containers are labelled by a session.

@@ -4,12 +4,14 @@ use std::{collections::BTreeMap, path::Path};
 
 use adapters::{
     agents::{
-        AcpLaunch, CliDescription, CliLaunch, ProgramLaunch, SHIPPED, placeholders::Fillable,
+        AcpLaunch, CliDescription, CliLaunch, ProgramLaunch, SHIPPED,
+        placeholders::Fillable,
+        presets::{Permissions, Preset},
         shipped,
     },
     catalog::{AgentKind, AgentMake},
 };
-use domain::plan::Configuration;
+use domain::{plan::Configuration, session::ClaimSpan};
 
 use crate::failure::Failure;
 
@@ -20,7 +22,11 @@ use crate::failure::Failure;
 pub fn program(
     configuration: &Configuration,
     kind: &AgentKind,
+    preset: Option<&Preset>,
 ) -> Result<Option<AgentMake>, Failure> {
+    if let Some(preset) = preset {
+        return installed(configuration, preset).map(Some);
+    }
     let name = configuration.agent.as_str().to_owned();
     let launch = |command: &str, example: &str| {
         let argv = argv(configuration, command, example)?;
@@ -56,15 +62,52 @@ fn argv(
 
 /// How a program that speaks the Agent Client Protocol is started: its command, and what `--set` says of it.
 fn acp(configuration: &Configuration, command: &str) -> Result<AcpLaunch, Failure> {
-    let mut launch = AcpLaunch {
+    let launch = AcpLaunch {
         name: configuration.agent.as_str().to_owned(),
         argv: argv(configuration, command, "acp:goose acp")?,
         env: BTreeMap::new(),
         mode: None,
         options: Vec::new(),
+        span: ClaimSpan::Unknown,
     };
+    set(launch, configuration, &[])
+}
+
+/// The setting by which an agent that is known by name asks or does not.
+const PERMISSIONS: &str = "permissions";
+
+/// How an agent that is known by name is started, and what `--set` says of it.
+fn installed(configuration: &Configuration, preset: &Preset) -> Result<AgentMake, Failure> {
+    let told = configuration.settings.iter().find(|(key, _)| key == PERMISSIONS);
+    let permissions = match told.map(|(_, value)| value.as_str()) {
+        None | Some("bypass") => Permissions::Bypass,
+        Some("ask") => Permissions::Ask,
+        Some(other) => {
+            let message = format!("--set {PERMISSIONS}={other}: expected ask or bypass");
+            return Err(Failure::input(message));
+        }
+    };
+    let agent = &configuration.agent;
+    let launch = preset.launch(permissions).ok_or_else(|| {
+        Failure::input(format!("--set {PERMISSIONS}=ask: the agent {agent} never asks"))
+    })?;
+    let wants_model = launch.env.values().any(Fillable::wants_model);
+    if wants_model && configuration.model.is_none() {
+        let message = format!("--agent {agent}: it has no model: name one with --agent-model");
+        return Err(Failure::input(message));
+    }
+    set(launch, configuration, &[PERMISSIONS]).map(AgentMake::Acp)
+}
+
+/// A launch with what `--set` says of it; the settings named are read already.
+fn set(
+    mut launch: AcpLaunch,
+    configuration: &Configuration,
+    read: &[&str],
+) -> Result<AcpLaunch, Failure> {
     for (key, value) in &configuration.settings {
         match key.split_once('.') {
+            None if read.contains(&key.as_str()) => {}
             None if key == "mode" => launch.mode = Some(value.clone()),
             Some(("env", name)) if !name.is_empty() => {
                 launch.env.insert(name.to_owned(), fillable(configuration, key, value)?);

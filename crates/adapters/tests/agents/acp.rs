@@ -8,7 +8,7 @@ use domain::{
     fault::Flag,
     ids::RequestId,
     release::ActionClass,
-    session::{Observation, TurnStop},
+    session::{ClaimSpan, Observation, TurnStop},
 };
 use engine::ports::agent::AgentFault;
 
@@ -25,6 +25,7 @@ fn launch(behaviour: &[&str]) -> AcpLaunch {
         env: BTreeMap::new(),
         mode: None,
         options: Vec::new(),
+        span: ClaimSpan::Turn,
     }
 }
 

@@ -149,7 +149,8 @@ impl<T: FnMut(&Line)> Trying<'_, T> {
         let asking = self.preset.asking.as_ref().filter(|_| permissions == Permissions::Ask);
         let script = script(asking.and_then(|manner| manner.shell.as_ref()));
         let form = self.preset.form;
-        let stage = Stage::open(self.sandboxes, &self.base, &limits(), &agent, form, &script);
+        let limits = limits();
+        let stage = Stage::open(self.sandboxes, &self.base, &limits, &agent, form, &script);
         Some(stage.await)
     }
 
@@ -201,7 +202,10 @@ impl<T: FnMut(&Line)> Trying<'_, T> {
             side.count(),
             served.tokens,
             claimed.unwrap_or_else(|| "none".to_owned()),
-            self.preset.usage.told()
+            match self.preset.usage {
+                None => "it tells none".to_owned(),
+                Some(span) => format!("it tells {}", span.name()),
+            }
         );
         let hosted: Vec<String> = calls
             .iter()

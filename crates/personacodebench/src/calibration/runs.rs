@@ -149,7 +149,8 @@ pub fn agent_of(plan: &Plan, pair: &Pair) -> Option<CalibrationAgent> {
             let requirement = pair.requirements.get(nth as usize - 1)?;
             Some(CalibrationAgent::Counterexample(requirement.id.clone(), kind))
         }
-        AgentKind::Script(_)
+        AgentKind::Preset(_)
+        | AgentKind::Script(_)
         | AgentKind::Acp(_)
         | AgentKind::ClaudeStream(_)
         | AgentKind::Ndjson(_)

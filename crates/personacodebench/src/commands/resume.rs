@@ -48,7 +48,8 @@ async fn resume(args: &ResumeArgs, runs: Vec<RunReader>) -> Result<ExitCode, Fai
     let mut agents = Vec::new();
     for run in &runs {
         let model = run.record.models.clone().map(AgentModel::of_record).transpose()?;
-        agents.push(Arc::new(Agents::new(&run.plan.configuration, &loaded)?.with_model(model)));
+        let own = Agents::new(&run.plan.configuration, &loaded)?.with_model(model);
+        agents.push(Arc::new(own.installed().await?));
     }
     let mut interrupts = Interrupts::new()?;
     let making = conduct::bases(&loaded, pairs, &host, jobs);

@@ -193,7 +193,7 @@ async fn start(options: &RunOptions, loaded: &LoadedRelease) -> Result<ExitCode,
         if let Some(model) = agents.model() {
             model.refuse_unreachable(&plan, loaded, &host)?;
         }
-        plans.push((plan, Arc::new(agents)));
+        plans.push((plan, Arc::new(agents.installed().await?)));
     }
     let group = group_folder(&options.out, loaded.release.id.as_str())?;
     let pairs = plans.iter().flat_map(|(plan, _)| &plan.specs).map(|spec| &spec.pair);
@@ -230,7 +230,7 @@ pub fn create(
     agents: &Agents,
 ) -> Result<RunReader, Failure> {
     let made = bases.values().flat_map(conduct::PairBases::made);
-    let versions = made.flat_map(|base| base.toolchain_versions.clone());
+    let versions = made.flat_map(|base| base.toolchain_versions.clone()).chain(agents.recipe());
     let record = RunRecord {
         tool: format!("pcb {}", env!("CARGO_PKG_VERSION")),
         protocol: domain::plan::PROTOCOL,

@@ -20,7 +20,10 @@ use agent_client_protocol::{
         },
     },
 };
-use domain::{ids::RequestId, session::TurnStop};
+use domain::{
+    ids::RequestId,
+    session::{ClaimSpan, TurnStop},
+};
 use engine::ports::agent::Observer;
 use tokio::sync::watch;
 
@@ -59,6 +62,8 @@ pub(super) struct Connection {
     stop: watch::Sender<bool>,
     session: Mutex<Option<SessionId>>,
     was_cancelled: Mutex<bool>,
+    /// What the agent's own figures span.
+    span: Mutex<ClaimSpan>,
 }
 
 impl Connection {
@@ -102,6 +107,7 @@ impl Connection {
             stop,
             session: Mutex::default(),
             was_cancelled: Mutex::default(),
+            span: Mutex::new(ClaimSpan::Unknown),
         }
     }
 
@@ -134,6 +140,7 @@ impl Connection {
             connection.send_request(set).block_task().await.map_err(told)?;
         }
         *self.session.lock().expect("no holder panics") = Some(id);
+        *self.span.lock().expect("no holder panics") = launch.span;
         Ok(agent.agent_info.map(|info| format!("{} {}", info.name, info.version)))
     }
 
@@ -163,7 +170,8 @@ impl Connection {
         self.shared.updates.lock().expect("no holder panics").settle();
         let answer = answer.map_err(told)?;
         if let Some(usage) = &answer.usage {
-            observer.claims(claim(usage));
+            let span = *self.span.lock().expect("no holder panics");
+            observer.claims(claim(usage, span));
         }
         Ok(self.stop_of(&answer))
     }

@@ -7,7 +7,11 @@ mod updates;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use domain::{evidence::Channel, ids::RequestId, session::TurnStop};
+use domain::{
+    evidence::Channel,
+    ids::RequestId,
+    session::{ClaimSpan, TurnStop},
+};
 use engine::ports::{
     agent::{Agent, AgentFault, Brief, Conversation, Identity, Observer},
     sandbox::{Ended, Sandbox},
@@ -42,6 +46,8 @@ pub struct AcpLaunch {
     pub mode: Option<String>,
     /// Options of the session by the agent's own names, set once it is open.
     pub options: Vec<(String, String)>,
+    /// What its own figures of its use span; the protocol leaves it open.
+    pub span: ClaimSpan,
 }
 
 /// An agent that speaks the Agent Client Protocol.

@@ -345,10 +345,10 @@ fn kind_of(kind: AcpKind) -> ToolKind {
 }
 
 /// What an agent says it used. The protocol leaves open what the figures span, and agents differ.
-pub(super) fn claim(usage: &Usage) -> UseClaim {
+pub(super) fn claim(usage: &Usage, span: ClaimSpan) -> UseClaim {
     UseClaim {
         turn: Turn::BASE,
-        span: ClaimSpan::Unknown,
+        span,
         input: Some(usage.input_tokens),
         cached: usage.cached_read_tokens,
         output: Some(usage.output_tokens),

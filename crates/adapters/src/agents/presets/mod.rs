@@ -5,7 +5,7 @@ mod read;
 
 use std::collections::BTreeMap;
 
-use domain::evidence::WireFormat;
+use domain::{evidence::WireFormat, session::ClaimSpan};
 use serde::Deserialize;
 
 use super::{acp::AcpLaunch, placeholders::Fillable};
@@ -42,8 +42,8 @@ pub struct Preset {
     pub command: Vec<String>,
     /// The form in which it asks its model.
     pub form: WireFormat,
-    /// What the numbers mean that it tells of its own use.
-    pub usage: UsageMeaning,
+    /// What the figures span that it tells of its own use; none if it tells none.
+    pub usage: Option<ClaimSpan>,
     /// What the image must hold for it.
     pub needs: String,
     /// What it is installed from.
@@ -61,19 +61,6 @@ pub struct Preset {
 pub enum PresetDriver {
     /// The Agent Client Protocol.
     Acp,
-}
-
-/// What the numbers mean that an agent tells of its own use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UsageMeaning {
-    /// Tokens of the turn.
-    Turn,
-    /// Tokens of the turn's last request.
-    LastRequest,
-    /// Tokens of the session until then.
-    Session,
-    /// It tells none.
-    Nothing,
 }
 
 /// What an agent is installed from.
@@ -152,6 +139,7 @@ impl Preset {
             env,
             mode: manner.mode.clone(),
             options: manner.options.clone().into_iter().collect(),
+            span: self.usage.unwrap_or(ClaimSpan::Unknown),
         })
     }
 }
@@ -165,25 +153,13 @@ impl PresetDriver {
     }
 }
 
-impl UsageMeaning {
-    /// Every meaning with its name in files.
-    pub const NAMES: [(&str, Self); 4] = [
-        ("turn", UsageMeaning::Turn),
-        ("last_request", UsageMeaning::LastRequest),
-        ("session", UsageMeaning::Session),
-        ("none", UsageMeaning::Nothing),
-    ];
-
-    /// In words.
-    pub fn told(self) -> &'static str {
-        match self {
-            UsageMeaning::Turn => "tells the tokens of each turn",
-            UsageMeaning::LastRequest => "tells the tokens of each turn's last request",
-            UsageMeaning::Session => "tells the tokens of the session so far",
-            UsageMeaning::Nothing => "tells no tokens",
-        }
-    }
-}
+/// What an agent's figures may span, by names in files; none if it tells none.
+const SPANS: [(&str, Option<ClaimSpan>); 4] = [
+    ("turn", Some(ClaimSpan::Turn)),
+    ("request", Some(ClaimSpan::Request)),
+    ("session", Some(ClaimSpan::Session)),
+    ("none", None),
+];
 
 impl Recipe {
     /// What names everything that is installed from it on hosts of this kind.

@@ -6,7 +6,7 @@ use domain::evidence::WireFormat;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::{Manner, Preset, PresetDriver, Recipe, ShellCall, UsageMeaning};
+use super::{Manner, Preset, PresetDriver, Recipe, SPANS, ShellCall};
 use crate::{
     agents::placeholders::{Fillable, UnknownPlace},
     sandboxes::layer::{AGENT_FOLDER, AGENT_HOME},
@@ -97,7 +97,7 @@ fn parsed(name: &str, text: &str, lock: &str) -> Result<Preset, PresetProblem> {
         driver: word("driver", &written.driver, &drivers)?,
         command: written.command.iter().map(|word| placed(word)).collect(),
         form: word("form", &written.form, &formats)?,
-        usage: word("usage", &written.usage, &UsageMeaning::NAMES)?,
+        usage: word("usage", &written.usage, &SPANS)?,
         needs: written.needs,
         recipe: Recipe { npm: written.npm, npm_lock: lock.to_owned(), files: written.files },
         env: fillable(written.env)?,

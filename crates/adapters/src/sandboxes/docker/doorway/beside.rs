@@ -28,7 +28,7 @@ use super::{
         engine::{LABEL_ATTEMPT, LABEL_RUN, LABEL_SERVICE, LABEL_SESSION},
         frames::{Frame, Kind, Stream},
         host::Maker,
-        program::EMPTY_IMAGE,
+        volume::EMPTY_IMAGE,
     },
     KEEPER_ARGUMENT,
     lines::Lines,
