@@ -128,7 +128,9 @@ struct Trying<'a, T> {
 impl<T: FnMut(&Line)> Trying<'_, T> {
     fn line(&mut self, what: &'static str, tried: Tried, detail: impl Into<String>) {
         let took_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let line = Line { what, tried, detail: detail.into(), took_ms };
+        let detail: String = detail.into();
+        let detail = detail.lines().next().unwrap_or_default().to_owned();
+        let line = Line { what, tried, detail, took_ms };
         (self.told)(&line);
         self.report.lines.push(line);
         self.began = Instant::now();
@@ -281,19 +283,23 @@ impl<T: FnMut(&Line)> Trying<'_, T> {
         stage.close().await.map(drop)
     }
 
-    /// An agent in bad weather.
+    /// An agent in bad weather, and one that is killed.
     async fn failing(&mut self) {
-        let permissions = Permissions::Bypass;
-        let mut stage = match self.stage(permissions).await {
-            Some(Ok(stage)) => stage,
-            Some(Err(fault)) => return self.broke("faults", &fault),
-            None => return,
-        };
-        if let Err(fault) = self.weather(&mut stage).await {
-            self.broke("faults", &fault);
+        for killed in [false, true] {
+            let mut stage = match self.stage(Permissions::Bypass).await {
+                Some(Ok(stage)) => stage,
+                Some(Err(fault)) => return self.broke("faults", &fault),
+                None => return,
+            };
+            let tried = match killed {
+                false => self.weather(&mut stage).await,
+                true => self.killed(&mut stage).await,
+            };
+            if let Err(fault) = tried {
+                self.broke("faults", &fault);
+            }
+            // Its sandbox ends what is left.
         }
-        // A sandbox whose agent is killed has nothing left to close.
-        drop(stage);
     }
 
     async fn weather(&mut self, stage: &mut Stage) -> Result<(), AgentFault> {
@@ -312,11 +318,17 @@ impl<T: FnMut(&Line)> Trying<'_, T> {
         let seen = stage.turn("Please think forever.", true, Stopped::After(HANG)).await?;
         let told = match (seen.stop, seen.stop_ms) {
             (Some(stop), Some(ms)) => format!("{stop:?} {ms} ms after it was asked to stop"),
+            (None, _) => "it goes on when it is asked to stop; a session would end it".to_owned(),
             _ => seen.to_string(),
         };
         self.judged("provider hangs", seen.stop.is_some() && seen.stop_ms.is_some(), told);
+        Ok(())
+    }
+
+    async fn killed(&mut self, stage: &mut Stage) -> Result<(), AgentFault> {
         let seen = stage.turn("Please end everything.", true, Stopped::Late).await?;
-        let works = seen.stop == Some(TurnStop::Crashed) && seen.stop_ms.is_none();
+        let is_told = ["signal 9", "exited"].iter().any(|word| seen.noted.contains(word));
+        let works = seen.stop == Some(TurnStop::Crashed) && seen.stop_ms.is_none() && is_told;
         let told = if works { seen.noted.clone() } else { seen.to_string() };
         self.judged("process killed", works, told);
         Ok(())
