@@ -378,7 +378,7 @@ fn base_spec(kind: SandboxKind, image: &str) -> BaseSpec {
         Image::Named(name) => name.chars().filter(char::is_ascii_alphanumeric).collect(),
         _ => "host".to_owned(),
     };
-    let digest = Hash::new(&format!("agent-check-{of}"));
+    let digest = Hash::new(format!("agent-check-{of}"));
     BaseSpec {
         digest,
         image,
