@@ -436,6 +436,8 @@ mod local {
 }
 
 mod docker {
+    use adapters::sandboxes::docker::{DockerSandboxes, EdgePlacement};
+
     use super::{local::*, *};
 
     macro_rules! conforms {
@@ -450,25 +452,19 @@ mod docker {
 
     every_property!(conforms);
 
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_tried_arrives_at_an_edge_beside() {
+        let (address, program) = (stage::docker_address(), stage::supervisor());
+        let sandboxes = DockerSandboxes::with_edge(&address, &program, EdgePlacement::Beside);
+        let (setup, programs) = (SETUP, programs());
+        super::what_is_tried_arrives(&Subject { sandboxes: &sandboxes, setup, programs }).await;
+    }
+
     #[tokio::test]
     async fn a_failed_setup_says_why() {
         let fault = stage::docker().materialise(&spec("echo cannot-go-on >&2; exit 3")).await;
         let Err(SandboxFault::Setup(text)) = fault else { panic!("{fault:?}") };
         assert!(text.contains("cannot-go-on") && text.contains('3'), "{text}");
-    }
-}
-
-mod docker_with_an_edge_beside {
-    use adapters::sandboxes::docker::{DockerSandboxes, EdgePlacement};
-
-    use super::{local::*, *};
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn what_is_tried_arrives() {
-        let (address, program) = (stage::docker_address(), stage::supervisor());
-        let sandboxes = DockerSandboxes::with_edge(&address, &program, EdgePlacement::Beside);
-        let (setup, programs) = (SETUP, programs());
-        super::what_is_tried_arrives(&Subject { sandboxes: &sandboxes, setup, programs }).await;
     }
 }
 
