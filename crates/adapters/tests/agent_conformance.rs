@@ -40,6 +40,7 @@ async fn suite(agent: &dyn Agent, hangs: bool, clock: Arc<dyn Clock>) {
         workdir: "/app".to_owned(),
         user: None,
         skills_dir: None,
+        tool_servers: Vec::new(),
         env: BTreeMap::new(),
         model: None,
     };
@@ -192,6 +193,7 @@ async fn the_solution_runs_where_the_script_says() {
                 workdir: "/app".to_owned(),
                 user: None,
                 skills_dir: None,
+                tool_servers: Vec::new(),
                 env: BTreeMap::new(),
                 model: None,
             };

@@ -254,6 +254,7 @@ impl Stage {
             workdir: self.setup.scenario.workdir.clone(),
             user: self.setup.agent_user.clone(),
             skills_dir: self.setup.skills_dir.clone(),
+            tool_servers: self.setup.tool_servers.clone(),
             env: self.wire.get().map(|wire| wire.env()).unwrap_or_default(),
             model: self.gateway.get().map(|(_, access)| access.clone()),
         };

@@ -10,7 +10,7 @@ use domain::{
 use crate::{
     completion::Verifier,
     ports::{
-        agent::Agent,
+        agent::{Agent, ToolServer},
         check::Checks,
         clock::Clock,
         gateway::Gateways,
@@ -41,6 +41,8 @@ pub struct Setup {
     pub agent_user: Option<String>,
     /// Absolute directory inside with skills that the agent is to use.
     pub skills_dir: Option<String>,
+    /// Servers of tools that the agent is to use.
+    pub tool_servers: Vec<ToolServer>,
     /// The native verifier.
     pub verifier: Arc<Verifier>,
     /// What each step of a task that has several brings along, in order.

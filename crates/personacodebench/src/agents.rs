@@ -17,7 +17,7 @@ use domain::{
     plan::{Configuration, Plan},
     release::{CounterexampleKind, Pair, Script},
 };
-use engine::ports::agent::Agent;
+use engine::ports::agent::{Agent, ToolServers};
 use store::release_files::{LoadedRelease, StepFiles, read_script};
 
 use crate::{conduct::entries, failure::Failure, models::AgentModel, options, programs};
@@ -30,6 +30,8 @@ pub struct Agents {
     /// Of pairs whose task has steps.
     step_solutions: BTreeMap<PairId, Vec<Solution>>,
     counterexamples: BTreeMap<PairId, Script>,
+    /// Pairs whose task names servers of tools.
+    with_tool_servers: BTreeSet<PairId>,
     own: Option<(Script, Option<PairId>)>,
     /// Of an agent that is a program of its own.
     program: Option<AgentMake>,
@@ -71,8 +73,12 @@ impl Agents {
         let mut solutions = BTreeMap::new();
         let mut step_solutions = BTreeMap::new();
         let mut counterexamples = BTreeMap::new();
+        let mut with_tool_servers = BTreeSet::new();
         for (id, pair) in &release.release.pairs {
             let Some(task) = release.release.tasks.get(&pair.task) else { continue };
+            if !task.environment.mcp_servers.is_empty() {
+                with_tool_servers.insert(id.clone());
+            }
             if let Some(oracle) = release.pairs.get(id).and_then(|files| files.oracle.clone()) {
                 oracles.insert(id.clone(), oracle);
             }
@@ -95,6 +101,7 @@ impl Agents {
             solutions,
             step_solutions,
             counterexamples,
+            with_tool_servers,
             own,
             program,
             preset,
@@ -155,11 +162,8 @@ impl Agents {
     /// Which pairs, and what there is instead.
     pub fn refuse_missing(&self, plan: &Plan) -> Result<(), Failure> {
         let pairs: BTreeSet<&PairId> = plan.specs.iter().map(|spec| &spec.pair).collect();
-        let missing: Vec<String> = pairs
-            .iter()
-            .filter_map(|pair| self.agent(pair).err())
-            .take(MISSING_SHOWN_MAX)
-            .collect();
+        let missing: Vec<String> =
+            pairs.iter().filter_map(|pair| self.missing(pair)).take(MISSING_SHOWN_MAX).collect();
         if missing.is_empty() {
             return Ok(());
         }
@@ -168,6 +172,21 @@ impl Agents {
             plan.configuration.agent,
             missing.join(", ")
         )))
+    }
+
+    /// Why the agent cannot be made for a pair, or not as its task asks for it.
+    fn missing(&self, pair: &PairId) -> Option<String> {
+        let agent = match self.agent(pair) {
+            Ok(agent) => agent,
+            Err(why) => return Some(why),
+        };
+        let needs_servers = self.with_tool_servers.contains(pair);
+        (needs_servers && agent.tool_servers() == ToolServers::Refused).then(|| {
+            format!(
+                "pair {pair}: its task names tool servers (`environment.mcp_servers`), which the driver of this agent \
+                 cannot hand over"
+            )
+        })
     }
 
     /// The agent for a pair.

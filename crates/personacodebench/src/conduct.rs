@@ -15,7 +15,10 @@ use domain::{
     evidence::{Channel, ChannelSet},
     ids::{Attempt, Hash, PairId, Repeat},
     plan::{AttemptState, UserKind, Work, WorkKind, remaining},
-    release::{Home, HomeOrigin, Pair, Policy, SeparateHome, Step, Task, WorkdirSource},
+    release::{
+        Home, HomeOrigin, McpServer, McpTransport, Pair, Policy, SeparateHome, Step, Task,
+        WorkdirSource,
+    },
     result::up_to_seal,
     session::{Answer, Entry, Event, Scenario},
 };
@@ -24,7 +27,7 @@ use engine::{
     completion::Verifier,
     materialise::{base_spec, environment_limits, materialise, new_enough, reached, task_limits},
     ports::{
-        agent::Agent,
+        agent::{Agent, ToolServer, ToolTransport},
         record::{Record, Seal},
         sandbox::{Base, BaseSpec, FileEntry, FileNode, Limits, Network, SandboxFault},
         watch::{SessionKey, Watch},
@@ -398,11 +401,31 @@ pub fn setup(
         healthcheck: task.environment.healthcheck.clone(),
         agent_user: task.agent.user.clone(),
         skills_dir: task.environment.skills_dir.clone(),
+        tool_servers: tool_servers(task)?,
         steps: steps.into(),
         verifier: Arc::new(verifier),
         check_files: entries(checks).into(),
         scenario: Arc::new(scenario),
     })
+}
+
+/// The servers of tools that a task names, with what variables of this host their headers stand for.
+fn tool_servers(task: &Task) -> Result<Vec<ToolServer>, Failure> {
+    let reached = |server: &McpServer| {
+        let transport = match &server.transport {
+            McpTransport::Sse { url, headers } => {
+                ToolTransport::Sse { url: url.clone(), headers: options::resolve(headers)? }
+            }
+            McpTransport::Http { url, headers } => {
+                ToolTransport::Http { url: url.clone(), headers: options::resolve(headers)? }
+            }
+            McpTransport::Stdio { command, args } => {
+                ToolTransport::Stdio { command: command.clone(), args: args.clone() }
+            }
+        };
+        Ok(ToolServer { name: server.name.clone(), transport })
+    };
+    task.environment.mcp_servers.iter().map(reached).collect()
 }
 
 /// What network of its own a sandbox has: only everything is reached without a wire.

@@ -6,21 +6,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-use adapters::sandboxes::docker::DockerSandboxes;
+use adapters::sandboxes::docker::{DockerSandboxes, SandboxLabels};
 use bollard::{
     Docker, body_full,
     models::{ContainerCreateBody, ExecConfig, HostConfig},
     query_parameters::{
-        CreateContainerOptions, RemoveContainerOptions, StartContainerOptions,
-        UploadToContainerOptionsBuilder,
+        CreateContainerOptions, ListContainersOptions, ListNetworksOptions, RemoveContainerOptions,
+        StartContainerOptions, UploadToContainerOptionsBuilder,
     },
 };
 use domain::ids::{Hash, Turn};
-use engine::ports::sandbox::{BaseSpec, FileEntry, FileNode, Image, Recording, Sandboxes};
+use engine::ports::sandbox::{
+    BaseSpec, FileEntry, FileNode, Image, Limits, Network, Recording, Sandboxes,
+};
 use futures_util::StreamExt;
 use tokio::{sync::Semaphore, task::JoinSet};
 
-use super::{Figure, local::limits, median_ms};
+use super::{
+    Figure,
+    local::{command, limits},
+    median_ms,
+};
 
 const IMAGE: &str = "debian:bookworm-slim";
 const TASKS: usize = 20;
@@ -28,6 +34,8 @@ const AT_ONCE: usize = 4;
 const FILES: usize = 10_000;
 const FILE_BYTES: usize = 4096;
 const LOOKS: usize = 20;
+const CROWD: usize = 200;
+const STARTED_AT_ONCE: usize = 8;
 
 pub(super) fn measure() -> Vec<Figure> {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
@@ -181,6 +189,73 @@ async fn turn_diff() -> Figure {
     }
 }
 
+/// Many sandboxes that run at once on one engine: what they cost this process, and that they leave nothing.
+pub(super) fn measure_crowd() -> Vec<Figure> {
+    tokio::runtime::Runtime::new().expect("a runtime").block_on(crowd())
+}
+
+async fn crowd() -> Vec<Figure> {
+    let engine = engine().await;
+    let run = format!("bench-crowd-{}", std::process::id());
+    let labels = SandboxLabels { run: run.clone(), ..SandboxLabels::default() };
+    let sandboxes = sandboxes().labelled(labels);
+    let base = sandboxes.materialise(&spec()).await.expect("a base");
+    let networks_before = networks(&engine).await;
+    let containers_before = containers(&engine, &run).await;
+    let places = Arc::new(Semaphore::new(STARTED_AT_ONCE));
+    let mut starting = JoinSet::new();
+    let began = Instant::now();
+    for number in 0..CROWD {
+        let (sandboxes, base, places) = (sandboxes.clone(), base.clone(), places.clone());
+        starting.spawn(async move {
+            let _place = places.acquire_owned().await;
+            let limits = if number % 2 == 0 { limits() } else { public() };
+            let made = sandboxes.provision(&base, &limits, Recording::Processes).await;
+            let sandbox = made.expect("a sandbox");
+            let said = sandbox.exec(&command(&["sh", "-c", "echo done > /app/done"])).await;
+            assert!(said.expect("a command").is_success());
+            sandbox
+        });
+    }
+    let crowd = starting.join_all().await;
+    let started_s = began.elapsed().as_secs_f64();
+    let resident_mb = super::resident_mb();
+    let live = containers(&engine, &run).await - containers_before;
+    let networks_more = networks(&engine).await.saturating_sub(networks_before);
+    assert_eq!((crowd.len(), live), (CROWD, CROWD), "all of them run at once");
+    drop((crowd, sandboxes));
+    let left = containers(&engine, &run).await;
+    let each = (resident_mb - 40.0).max(0.0) / CROWD as f64;
+    vec![
+        Figure {
+            name: "docker: memory of each of 200 beyond 40 MiB",
+            measured: format!("{each:.2} MiB ({resident_mb:.0} MiB in all)"),
+            promised: "<= 3 MiB",
+        },
+        Figure {
+            name: "docker: networks made for 200, left of them",
+            measured: format!("{networks_more}, {left} containers ({started_s:.0} s)"),
+            promised: "0, 0",
+        },
+    ]
+}
+
+fn public() -> Limits {
+    Limits { network: Network::Public, ..limits() }
+}
+
+async fn networks(engine: &Docker) -> usize {
+    engine.list_networks(None::<ListNetworksOptions>).await.expect("networks").len()
+}
+
+/// Containers of a run, the base's own among them.
+async fn containers(engine: &Docker, run: &str) -> usize {
+    let label = vec![format!("personacodebench.run={run}")];
+    let filters = Some([("label".to_owned(), label)].into());
+    let all = ListContainersOptions { all: true, filters, ..Default::default() };
+    engine.list_containers(Some(all)).await.expect("containers").len()
+}
+
 /// Twenty one-line tasks through the whole tool, beside the engine's bare calls.
 fn sessions(runtime: &tokio::runtime::Runtime) -> Vec<Figure> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -191,9 +266,9 @@ fn sessions(runtime: &tokio::runtime::Runtime) -> Vec<Figure> {
     run_tool(folder.path());
     let used_before = children();
     let began = Instant::now();
-    run_tool(folder.path());
+    let peak_mb = run_tool(folder.path());
     let ours = began.elapsed().as_secs_f64();
-    let used = children();
+    let used = children() - used_before;
     let theirs = runtime.block_on(async {
         let engine = Arc::new(engine().await);
         let places = Arc::new(Semaphore::new(AT_ONCE));
@@ -212,8 +287,8 @@ fn sessions(runtime: &tokio::runtime::Runtime) -> Vec<Figure> {
         while sequences.join_next().await.is_some() {}
         began.elapsed().as_secs_f64()
     });
-    let cpu = (used.seconds - used_before.seconds) / TASKS as f64;
-    let beyond = (used.peak_mb - 40.0).max(0.0) / AT_ONCE as f64;
+    let cpu = used / TASKS as f64;
+    let beyond = (peak_mb - 40.0).max(0.0) / AT_ONCE as f64;
     vec![
         Figure {
             name: "docker: 20 tasks, beside the bare sequence",
@@ -227,7 +302,7 @@ fn sessions(runtime: &tokio::runtime::Runtime) -> Vec<Figure> {
         },
         Figure {
             name: "docker: memory a session beyond 40 MiB",
-            measured: format!("{beyond:.1} MiB (peak {:.0} MiB)", used.peak_mb),
+            measured: format!("{beyond:.1} MiB (peak {peak_mb:.0} MiB)"),
             promised: "<= 3 MiB",
         },
     ]
@@ -255,43 +330,37 @@ fn write_task(folder: &Path) {
     write("tests/test.sh", test, 0o755);
 }
 
-fn run_tool(folder: &Path) {
+/// Runs the tasks; answers the most memory in MiB that the tool itself has had.
+fn run_tool(folder: &Path) -> f64 {
     let own = std::env::current_exe().expect("a program");
     let tool: PathBuf = own.with_file_name("pcb");
     let jobs = AT_ONCE.to_string();
-    let output = std::process::Command::new(&tool)
-        .args([
-            "run",
-            "tasks",
-            "--agent",
-            "oracle",
-            "--sandbox",
-            "docker",
-            "--jobs",
-            &jobs,
-            "--json",
-        ])
+    let written = folder.join("written");
+    let file = || std::fs::File::options().create(true).append(true).open(&written);
+    let mut running = std::process::Command::new(&tool)
+        .args(["run", "tasks", "--agent", "oracle", "--sandbox", "docker", "--jobs", &jobs])
         .current_dir(folder)
-        .output()
+        .stdout(file().expect("a file"))
+        .stderr(file().expect("a file"))
+        .spawn()
         .unwrap_or_else(|error| panic!("{}: {error}; build it first", tool.display()));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{text}{told}");
+    let mut peak_mb = 0.0;
+    let status = loop {
+        peak_mb = f64::max(peak_mb, super::memory_mb(&running.id().to_string(), "VmHWM:"));
+        match running.try_wait().expect("it is ours") {
+            Some(status) => break status,
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    assert!(status.success(), "{}", std::fs::read_to_string(&written).unwrap_or_default());
+    peak_mb
 }
 
-/// What ended children of this process have used.
-struct Used {
-    seconds: f64,
-    peak_mb: f64,
-}
-
-fn children() -> Used {
+/// Processor time in seconds that ended children of this process have used.
+fn children() -> f64 {
     let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN);
     let usage = usage.expect("usage");
     let seconds =
         |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
-    Used {
-        seconds: seconds(usage.user_time()) + seconds(usage.system_time()),
-        peak_mb: usage.max_rss() as f64 / 1024.0,
-    }
+    seconds(usage.user_time()) + seconds(usage.system_time())
 }

@@ -190,6 +190,7 @@ async fn one(
         healthcheck: None,
         agent_user: None,
         skills_dir: None,
+        tool_servers: Vec::new(),
         verifier: Arc::new(Verifier::new(
             task,
             None,

@@ -23,12 +23,13 @@ type Measure = fn() -> Vec<Figure>;
 
 /// Runs the named measurements, all without a name.
 pub(crate) fn run(names: &[String]) -> ExitCode {
-    let measurements: [(&str, Measure); 8] = [
+    let measurements: [(&str, Measure); 9] = [
         ("engine", engine::measure),
         ("replay", replay::measure),
         ("local", local::measure),
         ("manifest", manifest::measure),
         ("docker", docker::measure),
+        ("docker-crowd", docker::measure_crowd),
         ("gateway", gateway::measure),
         ("help", help::measure),
         ("wire", wire::measure),
@@ -64,7 +65,12 @@ fn median_ms(mut times_ms: Vec<f64>) -> f64 {
 
 /// Resident memory of this process in MiB.
 fn resident_mb() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    memory_mb("self", "VmRSS:")
+}
+
+/// What the kernel says of the memory of a process in MiB; 0 of one that is gone.
+fn memory_mb(process: &str, field: &str) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or("0");
     line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(0.0) / 1024.0
 }

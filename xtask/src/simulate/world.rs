@@ -178,6 +178,7 @@ async fn simulated(seed: u64) -> Simulated {
         healthcheck: None,
         agent_user: None,
         skills_dir: None,
+        tool_servers: Vec::new(),
         verifier: Arc::new(Verifier::new(
             task,
             None,

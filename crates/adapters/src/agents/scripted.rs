@@ -9,7 +9,7 @@ use domain::{
     session::TurnStop,
 };
 use engine::ports::{
-    agent::{Agent, AgentFault, Brief, Conversation, Identity, Observer},
+    agent::{Agent, AgentFault, Brief, Conversation, Identity, Observer, ToolServers},
     sandbox::{CommandSpec, Ended, FileEntry, FileNode, Finished, Sandbox, SandboxFault},
 };
 use tokio::sync::{Mutex, Notify};
@@ -96,6 +96,10 @@ fn says_always(words: &str) -> Script {
 
 #[async_trait::async_trait]
 impl Agent for ScriptedAgent {
+    fn tool_servers(&self) -> ToolServers {
+        ToolServers::Unneeded
+    }
+
     fn identify(&self) -> Identity {
         Identity {
             name: self.name.clone(),

@@ -10,7 +10,7 @@ use domain::{
     release::ActionClass,
     session::{ClaimSpan, Observation, TurnStop},
 };
-use engine::ports::agent::AgentFault;
+use engine::ports::agent::{AgentFault, ToolServer, ToolTransport};
 
 use crate::{
     opened::{Opened, shell, words},
@@ -96,6 +96,42 @@ async fn settings_reach_the_session() {
     let opened = try_open(launch).await.expect("the agent opens");
     let (_, told) = opened.turn("mode").await;
     assert_eq!(told[1], r#"said {"cwd": "/app", "mode": "plan", "model": "big"}"#);
+}
+
+/// A server of every kind that the agent takes is told as it is; one of another kind is told to the user.
+#[tokio::test(flavor = "multi_thread")]
+async fn tool_servers_are_handed_over() {
+    let check = async |behaviour: &[&str], transport: ToolTransport, expect: Result<&str, &str>| {
+        let stage = Stage::with(&[("fake_acp.py", include_str!("fake_acp.py"))]).await;
+        let agent = AcpAgent::new(launch(behaviour));
+        let servers = vec![ToolServer { name: "notes".to_owned(), transport }];
+        let opened = Opened::with_tool_servers(&agent, Arc::new(stage), servers).await;
+        match (opened, expect) {
+            (Ok(opened), Ok(servers)) => {
+                let (_, told) = opened.turn("mode").await;
+                let said =
+                    format!(r#"said {{"cwd": "/app", "mode": "default", "servers": {servers}}}"#);
+                assert_eq!(told[1], said);
+            }
+            (Err(AgentFault::NotOpened(why)), Err(expect)) => {
+                assert!(why.contains(expect), "{why}")
+            }
+            (opened, _) => panic!("{:?} instead of {expect:?}", opened.err()),
+        }
+    };
+    let (command, args) = ("/opt/notes".to_owned(), vec!["--all".to_owned()]);
+    let stdio = ToolTransport::Stdio { command, args };
+    let expect = r#"[{"args": ["--all"], "command": "/opt/notes", "env": [], "name": "notes"}]"#;
+    check(&[], stdio, Ok(expect)).await;
+    let url = "http://notes:8000/mcp".to_owned();
+    let headers: BTreeMap<_, _> = [("Authorization".to_owned(), "Bearer k".to_owned())].into();
+    let http = ToolTransport::Http { url: url.clone(), headers: headers.clone() };
+    let expect = r#"[{"headers": [{"name": "Authorization", "value": "Bearer k"}], "name": "notes", "type": "http", "url": "http://notes:8000/mcp"}]"#;
+    check(&["tools-over-http"], http.clone(), Ok(expect)).await;
+    check(&[], http, Err("it takes no tool servers over HTTP, as `notes` is")).await;
+    let sse = ToolTransport::Sse { url, headers };
+    let expect = "it takes no tool servers over server-sent events, as `notes` is";
+    check(&["tools-over-http"], sse, Err(expect)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

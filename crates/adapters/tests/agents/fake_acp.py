@@ -155,11 +155,14 @@ def main():
             fs = offered.get("fs", {})
             assert not fs.get("readTextFile") and not fs.get("writeTextFile"), offered
             assert not offered.get("terminal") and "elicitation" not in offered, offered
+            capabilities = {"mcpCapabilities": {"http": True}} if behaviour == "tools-over-http" else {}
             version = 7 if behaviour == "other-version" else 1
-            send({"id": own, "result": {"protocolVersion": version, "agentCapabilities": {},
+            send({"id": own, "result": {"protocolVersion": version, "agentCapabilities": capabilities,
                                         "agentInfo": {"name": "fake", "version": "1.0"}}})
         elif method == "session/new":
             mode["cwd"] = params["cwd"]
+            if params["mcpServers"]:
+                mode["servers"] = params["mcpServers"]
             send({"id": own, "result": {"sessionId": "s1"}})
         elif method == "session/set_mode":
             mode["mode"] = params["modeId"]

@@ -7,7 +7,7 @@ use domain::{
     session::{Observation, PlanState, ToolOutcome, TurnStop},
 };
 use engine::ports::{
-    agent::{Agent, AgentFault, Brief, Conversation, Observer},
+    agent::{Agent, AgentFault, Brief, Conversation, Observer, ToolServer},
     sandbox::{CommandSpec, Sandbox},
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -25,11 +25,21 @@ pub struct Opened {
 impl Opened {
     /// The agent, opened in that sandbox.
     pub async fn of(agent: &dyn Agent, stage: Arc<Stage>) -> Result<Self, AgentFault> {
+        Self::with_tool_servers(agent, stage, Vec::new()).await
+    }
+
+    /// The same with servers of tools that it is to use.
+    pub async fn with_tool_servers(
+        agent: &dyn Agent,
+        stage: Arc<Stage>,
+        tool_servers: Vec<ToolServer>,
+    ) -> Result<Self, AgentFault> {
         let sandbox = stage.sandbox.clone();
         let brief = Brief {
             workdir: "/app".to_owned(),
             user: None,
             skills_dir: None,
+            tool_servers,
             env: BTreeMap::new(),
             model: None,
         };

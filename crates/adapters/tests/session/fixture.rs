@@ -168,6 +168,7 @@ impl Staged {
             healthcheck: self.healthcheck,
             agent_user: None,
             skills_dir: None,
+            tool_servers: Vec::new(),
             verifier: Arc::new(verifier),
             steps: self.steps.into(),
             check_files: self.check_files.into(),

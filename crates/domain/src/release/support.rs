@@ -34,10 +34,6 @@ impl Task {
 
     /// What no sandbox of this version gives.
     fn planned(&self, found: &mut Found) {
-        let environment = &self.environment;
-        if !environment.mcp_servers.is_empty() {
-            found.planned("environment.mcp_servers", "tool servers for the agent");
-        }
         self.services(found);
     }
 

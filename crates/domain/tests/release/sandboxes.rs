@@ -60,7 +60,7 @@ fn each_demand_is_named() {
         task.environment.mcp_servers = vec![McpServer { name: "a".into(), transport }];
         task.environment.skills_dir = Some("/skills".into());
     };
-    check(tools, &["mcp_servers"], &["mcp_servers"]);
+    check(tools, &[], &[]);
     let of_service = |task: &mut Task| {
         let service = "db".to_owned();
         task.artifacts = vec![Artifact { service, ..Artifact::of_main("/dump") }];

@@ -63,10 +63,59 @@ pub struct Brief {
     pub user: Option<String>,
     /// Absolute directory inside with skills that the task wants the agent to use; each has a folder of its own.
     pub skills_dir: Option<String>,
+    /// Servers of tools that the task wants the agent to use.
+    pub tool_servers: Vec<ToolServer>,
     /// Variables for everything that the agent runs: by them it finds the wire.
     pub env: BTreeMap<String, String>,
     /// How it reaches its model; none if the run has no gateway.
     pub model: Option<ModelAccess>,
+}
+
+/// A server of tools (Model Context Protocol) as it is reached from inside the sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolServer {
+    /// Its name.
+    pub name: String,
+    /// How it is reached.
+    pub transport: ToolTransport,
+}
+
+/// How a server of tools is reached, with what variables of the host stood for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolTransport {
+    /// Server-sent events at an address.
+    Sse {
+        /// The address.
+        url: String,
+        /// Headers of every request.
+        headers: BTreeMap<String, String>,
+    },
+    /// Streamable HTTP at an address.
+    Http {
+        /// The address.
+        url: String,
+        /// Headers of every request.
+        headers: BTreeMap<String, String>,
+    },
+    /// The standard streams of a program that the agent starts.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+    },
+}
+
+/// What an agent does with the servers of tools that its brief names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolServers {
+    /// Its driver hands them over.
+    Handed,
+    /// It plays what is written down, and calls no tools of its own accord.
+    Unneeded,
+    /// Its driver has no way to hand them over.
+    #[default]
+    Refused,
 }
 
 /// An agent under test.
@@ -74,6 +123,11 @@ pub struct Brief {
 pub trait Agent: Send + Sync {
     /// Who it is; asked before any sandbox exists.
     fn identify(&self) -> Identity;
+
+    /// What it does with servers of tools; a task that names some is not given to an agent that refuses them.
+    fn tool_servers(&self) -> ToolServers {
+        ToolServers::Refused
+    }
 
     /// Starts it in a sandbox.
     async fn open(

@@ -118,6 +118,7 @@ impl Stage {
             workdir: base.workdir.clone(),
             user: None,
             skills_dir: None,
+            tool_servers: Vec::new(),
             env: wire.env(),
             model: Some(access),
         };

@@ -113,6 +113,17 @@ fn what_is_missing_or_not_given_here_is_refused_by_name() {
     for text in ["task part", "environment/Dockerfile", "--sandbox docker"] {
         assert!(done.stderr.contains(text), "{text}: {}", done.stderr);
     }
+    let servers = "[[environment.mcp_servers]]\nname = \"notes\"\nurl = \"http://notes:8000\"\n";
+    let needs = format!("[environment]\nnetwork_mode = \"no-network\"\n{servers}");
+    bench.write("needs/tools/task.toml", &needs);
+    for path in ["instruction.md", "environment/files", "tests/test.sh"] {
+        bench.write(&format!("needs/tools/{path}"), "#!/bin/sh\n");
+    }
+    let done =
+        bench.expect(2, &["run", "needs/tools", "--agent", "ndjson:/bin/tools", "--out", "out"]);
+    for text in ["mcp_servers", "cannot hand over"] {
+        assert!(done.stderr.contains(text), "{text}: {}", done.stderr);
+    }
     for (more, expect) in [
         (["--arm", "progressive"], "without a persona"),
         (["--completion", "reward"], "KEY>=VALUE"),

@@ -24,12 +24,13 @@ use domain::{
     ids::RequestId,
     session::{ClaimSpan, TurnStop},
 };
-use engine::ports::agent::Observer;
+use engine::ports::agent::{Brief, Observer};
 use tokio::sync::watch;
 
 use super::{
     AcpLaunch,
     streams::{Deliveries, Outgoing, lines},
+    tool_servers,
     updates::{Updates, claim},
 };
 use crate::agents::{
@@ -114,7 +115,7 @@ impl Connection {
     /// Shakes hands and opens a session with the settings of the launch; answers name and version if told.
     pub(super) async fn open(
         &self,
-        workdir: &str,
+        brief: &Brief,
         launch: &AcpLaunch,
     ) -> Result<Option<String>, String> {
         let connection = self.connection().await?;
@@ -124,7 +125,9 @@ impl Connection {
         let hello = InitializeRequest::new(ProtocolVersion::V1).client_info(us);
         // An agent of another version of the protocol is refused by the crate.
         let agent = connection.send_request(hello).block_task().await.map_err(told)?;
-        let opening = NewSessionRequest::new(workdir);
+        let taken = &agent.agent_capabilities.mcp_capabilities;
+        let servers = tool_servers::handed(&brief.tool_servers, taken)?;
+        let opening = NewSessionRequest::new(brief.workdir.as_str()).mcp_servers(servers);
         let session = connection.send_request(opening).block_task().await.map_err(told)?;
         let id = session.session_id;
         if let Some(mode) = &launch.mode {

@@ -3,6 +3,7 @@
 
 mod connection;
 mod streams;
+mod tool_servers;
 mod updates;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -13,7 +14,7 @@ use domain::{
     session::{ClaimSpan, TurnStop},
 };
 use engine::ports::{
-    agent::{Agent, AgentFault, Brief, Conversation, Identity, Observer},
+    agent::{Agent, AgentFault, Brief, Conversation, Identity, Observer, ToolServers},
     sandbox::{Ended, Sandbox},
 };
 use tokio::time::timeout;
@@ -73,6 +74,10 @@ impl Agent for AcpAgent {
         }
     }
 
+    fn tool_servers(&self) -> ToolServers {
+        ToolServers::Handed
+    }
+
     async fn open(
         &self,
         sandbox: Arc<dyn Sandbox>,
@@ -81,7 +86,7 @@ impl Agent for AcpAgent {
         let command = command(self.launch.argv.clone(), &self.launch.env, brief)?;
         let (child, stdin, stdout) = Child::start(sandbox, &command).await?;
         let connection = Connection::begin(stdin, stdout);
-        let opened = timeout(HANDSHAKE_MAX, connection.open(&brief.workdir, &self.launch)).await;
+        let opened = timeout(HANDSHAKE_MAX, connection.open(brief, &self.launch)).await;
         let why = match opened {
             Ok(Ok(name)) => return Ok(Box::new(AcpConversation { child, connection, name })),
             Ok(Err(error)) => error,

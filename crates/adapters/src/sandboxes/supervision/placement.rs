@@ -1,10 +1,11 @@
 //! Placing files from inside, in a forked child of init: links resolve in the sandbox's own root.
 
 use std::{
+    collections::HashSet,
     fs,
-    io::{self, Read},
+    io::{self, Read, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
-    path::{Component, Path},
+    path::{Component, Path, PathBuf},
 };
 
 use nix::sys::{
@@ -20,6 +21,9 @@ use super::{
 /// Many small files are read together.
 const PAYLOAD_BUFFER: usize = 256 * 1024;
 
+/// Permissions that a new file gets as they are asked for: what the launcher's mask lets through.
+const UNMASKED: u32 = 0o755;
+
 /// Places what the memory file, or the pipe, describes.
 pub(crate) fn place(payload: fs::File) -> io::Result<()> {
     let mut payload = io::BufReader::with_capacity(PAYLOAD_BUFFER, payload);
@@ -27,9 +31,10 @@ pub(crate) fn place(payload: fs::File) -> io::Result<()> {
     let directory = Path::new(&placement.directory);
     fs::create_dir_all(directory).map_err(|error| named(directory, &error))?;
     let mut directories = Vec::new();
+    let mut placing = Placing { payload, parents: HashSet::new(), block: Vec::new() };
     for node in &placement.nodes {
         let path = target(directory, node)?;
-        place_node(&path, node, &mut payload).map_err(|error| named(&path, &error))?;
+        placing.place(&path, node).map_err(|error| named(&path, &error))?;
         if matches!(node.kind, PlacedKind::Directory) {
             directories.push((path, node));
         }
@@ -47,7 +52,7 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-fn target(directory: &Path, node: &PlacedNode) -> io::Result<std::path::PathBuf> {
+fn target(directory: &Path, node: &PlacedNode) -> io::Result<PathBuf> {
     let relative = Path::new(&node.path);
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     if !relative.components().all(plain) {
@@ -56,39 +61,86 @@ fn target(directory: &Path, node: &PlacedNode) -> io::Result<std::path::PathBuf>
     Ok(if node.path.is_empty() { directory.to_path_buf() } else { directory.join(relative) })
 }
 
-fn place_node(path: &Path, node: &PlacedNode, payload: &mut impl Read) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    match &node.kind {
-        PlacedKind::Directory => {
-            if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
-                remove(path)?;
-                fs::create_dir(path)?;
-            }
+/// A placement under way. For many small files every call of the kernel counts.
+struct Placing<R> {
+    payload: R,
+    /// Directories that are known to be there.
+    parents: HashSet<PathBuf>,
+    block: Vec<u8>,
+}
+
+impl<R: Read> Placing<R> {
+    fn place(&mut self, path: &Path, node: &PlacedNode) -> io::Result<()> {
+        if let Some(parent) = path.parent()
+            && !self.parents.contains(parent)
+        {
+            fs::create_dir_all(parent)?;
+            self.parents.insert(parent.to_path_buf());
         }
-        PlacedKind::File(length) => {
-            remove(path)?;
-            let mut file =
-                fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-            let copied = io::copy(&mut payload.take(*length), &mut file)?;
-            if copied != *length {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+        match &node.kind {
+            PlacedKind::Directory => {
+                if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+                    self.remove(path)?;
+                    fs::create_dir(path)?;
+                }
             }
+            PlacedKind::File(length) => self.file(path, node, *length)?,
+            PlacedKind::Link(to) => {
+                self.remove(path)?;
+                symlink(to, path)?;
+                own(path, node.kept.as_ref())?;
+                date(path, node.kept.as_ref())?;
+            }
+            PlacedKind::Absent => self.remove(path)?,
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, node: &PlacedNode, length: u64) -> io::Result<()> {
+        let is_plain = node.kept.is_none() && node.mode & !UNMASKED == 0;
+        let mode = if is_plain { node.mode } else { 0o600 };
+        let create = || fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
+        let mut file = match create() {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.remove(path)?;
+                create()?
+            }
+            created => created?,
+        };
+        let mut left = length;
+        while left > 0 {
+            let part = left.min(PAYLOAD_BUFFER as u64) as usize;
+            self.block.resize(part, 0);
+            self.payload.read_exact(&mut self.block)?;
+            file.write_all(&self.block)?;
+            left -= part as u64;
+        }
+        if !is_plain {
             own(path, node.kept.as_ref())?;
             // After the owner, whose change takes setuid bits away.
             file.set_permissions(fs::Permissions::from_mode(node.mode))?;
             date(path, node.kept.as_ref())?;
         }
-        PlacedKind::Link(to) => {
-            remove(path)?;
-            symlink(to, path)?;
-            own(path, node.kept.as_ref())?;
-            date(path, node.kept.as_ref())?;
-        }
-        PlacedKind::Absent => remove(path)?,
+        Ok(())
     }
-    Ok(())
+
+    /// Removes what stands at a path, if anything does.
+    fn remove(&mut self, path: &Path) -> io::Result<()> {
+        match fs::symlink_metadata(path) {
+            Ok(found) if found.is_dir() => {
+                self.parents.clear();
+                fs::remove_dir_all(path)
+            }
+            Ok(_) => {
+                // A link may have led to directories that were taken for known.
+                self.parents.clear();
+                fs::remove_file(path)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 fn own(path: &Path, kept: Option<&Kept>) -> io::Result<()> {
@@ -104,14 +156,4 @@ fn date(path: &Path, kept: Option<&Kept>) -> io::Result<()> {
     );
     let here = nix::fcntl::AT_FDCWD;
     Ok(utimensat(here, path, &TimeSpec::UTIME_NOW, &modified, UtimensatFlags::NoFollowSymlink)?)
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
-        Err(error) => Err(error),
-    }
 }

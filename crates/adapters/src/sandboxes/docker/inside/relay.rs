@@ -27,7 +27,7 @@ use super::{
 use crate::sandboxes::{
     docker::{
         credit::Credit,
-        frames::{Answer, Frame, Kind, Question, Stream, WINDOW},
+        frames::{Answer, BLOCK, Frame, Kind, Question, Stream, WINDOW},
     },
     supervision::{
         channel,
@@ -73,7 +73,7 @@ async fn serve(parts: Parts) -> io::Result<()> {
     }
     streams::widen(&input);
     streams::widen(&output);
-    let input = BufReader::new(Receiver::from_owned_fd_unchecked(input)?);
+    let input = BufReader::with_capacity(BLOCK, Receiver::from_owned_fd_unchecked(input)?);
     let output = Sender::from_owned_fd_unchecked(output)?;
     let writer = spawn_local(write(output, frames));
     let is_recording = match begin(began).await {

@@ -25,7 +25,7 @@ use tokio::{
 use super::{
     super::{
         credit::Credit,
-        frames::{Answer, Frame, Kind, Question, Stream, WINDOW},
+        frames::{Answer, BLOCK, Frame, Kind, Question, Stream, WINDOW},
     },
     streams::{Incoming, Outgoing, Piece},
 };
@@ -35,6 +35,9 @@ use crate::sandboxes::supervision::{program_log::ProgramLog, protocol::LogRecord
 const BEAT: Duration = Duration::from_secs(4);
 /// One that is silent for so many of them is gone. Many, for a container can be very busy.
 const SILENT_BEATS_MAX: u32 = 6;
+
+/// Bytes that are written together: each write is passed on by the engine and by what it runs the container with.
+const TOGETHER: usize = 4 * BLOCK;
 
 /// A conversation; dropping it closes both streams.
 #[derive(Debug)]
@@ -252,7 +255,7 @@ async fn write(
     mut frames: UnboundedReceiver<Frame>,
     shared: Arc<Shared>,
 ) {
-    let mut writer = BufWriter::new(writer);
+    let mut writer = BufWriter::with_capacity(TOGETHER, writer);
     let written = async {
         writer.write_all(&greeting).await?;
         writer.flush().await?;
