@@ -36,6 +36,26 @@ async fn only_the_sessions_token_opens() {
     }
 }
 
+/// Clients list models by a path that forms share; what a provider does not speak at all is told by its name.
+#[tokio::test(start_paused = true)]
+async fn a_form_that_nobody_speaks_is_a_fault_and_a_list_of_models_is_none() {
+    let forms = [WireFormat::AnthropicMessages];
+    let stage = Stage::speaking(&forms, "", HostedPolicy::Shut, Bounds::default());
+    let mut list = request("/v1/models", Bytes::new());
+    *list.method_mut() = hyper::Method::GET;
+    stage.send(list).await;
+    let sent = stage.provider.requests.lock().expect("no holder panics").pop().expect("asked");
+    assert_eq!((sent.format, sent.below_base.as_str()), (forms[0], "/models"));
+    assert_eq!(*stage.session.failure().borrow(), None);
+
+    let (path, body) = says(WireFormat::OpenAiChat, "hello", false);
+    assert_eq!(stage.ask(&path, body).await.status, 503);
+    assert_eq!(stage.call().await.outcome, CallOutcome::ProviderFailed);
+    let why = stage.session.failure().borrow().clone();
+    assert_eq!(why.as_deref(), Some("no provider of the form openai_chat is configured"));
+    assert_eq!(stage.sent_count(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_blocked_wire_lets_nothing_through() {
     for (format, is_stream) in every_way() {

@@ -65,13 +65,21 @@ impl Stage {
     }
 
     pub(crate) fn with(script: &str, hosted: HostedPolicy, bounds: Bounds) -> Self {
+        Self::speaking(&WireFormat::ALL, script, hosted, bounds)
+    }
+
+    /// One whose provider speaks these forms alone.
+    pub(crate) fn speaking(
+        forms: &[WireFormat],
+        script: &str,
+        hosted: HostedPolicy,
+        bounds: Bounds,
+    ) -> Self {
         let script = ModelScript::parse(script).expect("a script");
         let provider =
             Arc::new(Overheard { model: ScriptedModel::new(script), requests: Mutex::default() });
-        let providers: BTreeMap<WireFormat, Arc<dyn Provider>> = WireFormat::ALL
-            .into_iter()
-            .map(|format| (format, provider.clone() as Arc<dyn Provider>))
-            .collect();
+        let providers: BTreeMap<WireFormat, Arc<dyn Provider>> =
+            forms.iter().map(|format| (*format, provider.clone() as Arc<dyn Provider>)).collect();
         let prices = vec![Price {
             model: "priced*".to_owned(),
             input: 2_000_000,

@@ -1,6 +1,6 @@
 //! Asking a provider until it answers or is given up ([`GatewaySession::answer`]), and what each outcome means for the agent.
 
-use std::{collections::VecDeque, sync::Arc, time::SystemTime};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc, time::SystemTime};
 
 use domain::evidence::CallOutcome;
 use futures_util::StreamExt;
@@ -22,9 +22,9 @@ use super::{
 };
 use crate::models::{
     exchange::Question,
-    formats::{Blame, ErrorReply, Tally, error_body},
+    formats::{Blame, ErrorReply, Tally, Verb, error_body},
     patience::wanted_delay,
-    provider::{ProviderReply, ReplyBody, SendFault, read_whole},
+    provider::{ProviderReply, ProviderRequest, ReplyBody, SendFault, read_whole},
 };
 
 /// The body of an answer to the agent.
@@ -197,13 +197,22 @@ impl GatewaySession {
     async fn ask_once(&self, admitted: &Admitted, call: &mut Option<OpenCall>) -> Asking {
         let patience = &self.gateway.patience;
         let format = admitted.route.format;
-        let Some(provider) = self.gateway.providers.get(&format) else {
+        let providers = &self.gateway.providers;
+        let own = providers.get_key_value(&format);
+        // The path of a list of models is shared by forms: whoever is there answers it, with a key in its own way.
+        let is_list = matches!(admitted.route.verb, Verb::Models);
+        let other = || providers.first_key_value().filter(|_| is_list);
+        let Some((spoken, provider)) = own.or_else(other) else {
             let why = format!("no provider of the form {} is configured", format.name());
             return Asking::Never { why };
         };
+        let request = match *spoken == admitted.request.format {
+            true => Cow::Borrowed(&admitted.request),
+            false => Cow::Owned(ProviderRequest { format: *spoken, ..admitted.request.clone() }),
+        };
         let began = Instant::now();
         let again = |why: String| Asking::Again { why, after: None };
-        let reply = match timeout(patience.head_max, provider.send(&admitted.request)).await {
+        let reply = match timeout(patience.head_max, provider.send(&request)).await {
             Err(_) => return again(format!("no answer in {} s", patience.head_max.as_secs())),
             Ok(Err(SendFault::Unreachable(why))) => return again(why),
             Ok(Err(fault @ (SendFault::NotRecorded(_) | SendFault::Untrusted { .. }))) => {
