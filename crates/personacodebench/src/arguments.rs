@@ -33,6 +33,10 @@ pub enum CommandLine {
     Resume(commands::resume::ResumeArgs),
     /// Print the table of runs from their logs.
     Report(commands::report::ReportArgs),
+    /// Compare runs on the same pairs: differences, intervals, what flipped and why.
+    Compare(commands::compare::CompareArgs),
+    /// Say how large a difference a number of pairs can show.
+    Power(commands::power::PowerArgs),
     /// Decide every log again and compare.
     Replay(commands::replay::ReplayArgs),
     /// Tell one session as a story.

@@ -30,8 +30,8 @@ use adapters::sandboxes::{
 use arguments::{Arguments, CommandLine};
 use clap::Parser;
 use commands::{
-    agent, calibrate, clean, completions, doctor, export, lint, list, lock, man, model, new,
-    published, replay, report, resume, run, schema, show, task,
+    agent, calibrate, clean, compare, completions, doctor, export, lint, list, lock, man, model,
+    new, power, published, replay, report, resume, run, schema, show, task,
 };
 
 fn main() -> std::process::ExitCode {
@@ -49,6 +49,8 @@ fn main() -> std::process::ExitCode {
         CommandLine::Run(args) => run::run(&args),
         CommandLine::Resume(args) => resume::run(&args),
         CommandLine::Report(args) => report::run(&args),
+        CommandLine::Compare(args) => compare::run(&args),
+        CommandLine::Power(args) => power::run(&args),
         CommandLine::Replay(args) => replay::run(&args),
         CommandLine::Show(args) => show::run(&args),
         CommandLine::Export(args) => export::run(&args),

@@ -3,13 +3,16 @@
 use std::{collections::BTreeMap, fmt::Display};
 
 use domain::{
-    ids::{Attempt, Hash, PairId, Repeat},
+    ids::{Attempt, Hash, PairId, Repeat, SuiteId},
     plan::scored,
     result::{Class, SessionResult},
     score::RunScore,
 };
 use report::{
-    context::{GroupContext, ModelUse, RunView, group},
+    context::{
+        Aspect, CompareContext, ComparedRun, GroupContext, Incomparable, ModelUse, Pairing,
+        RunView, compare, group,
+    },
     render,
 };
 use store::{derived, reader::RunReader, run::HostRecord};
@@ -27,14 +30,22 @@ use crate::{
 pub struct Tables {
     group: GroupContext,
     runs: Vec<RunReader>,
+    folded: Vec<Folded>,
     lost_by_others: u32,
+}
+
+/// What one run comes to.
+struct Folded {
+    results: Vec<SessionResult>,
+    score: RunScore,
+    model_use: ModelUse,
+    suites: BTreeMap<PairId, SuiteId>,
 }
 
 impl Tables {
     /// Reads, replays and folds every log of the runs, and renews what is derived of each.
     pub fn fold(runs: Vec<RunReader>) -> Result<Self, Failure> {
         let mut folded = Vec::new();
-        let mut used = Vec::new();
         for run in &runs {
             let release = run.release().map_err(read_failure)?.release;
             let Attempts { results, calls, .. } = Attempts::read(run, &release)?;
@@ -42,34 +53,22 @@ impl Tables {
             let score = RunScore::of(&run.plan, &release, &results).map_err(|error| {
                 Failure::mismatch(format!("the figures do not add up: {error}"))
             })?;
+            let suites =
+                release.pairs.iter().map(|(id, pair)| (id.clone(), pair.suite.clone())).collect();
             let results = scored_of(run, &results);
-            used.push(model_use(run, &results, &calls));
-            folded.push((results, score));
+            let model_use = model_use(run, &results, &calls);
+            folded.push(Folded { results, score, model_use, suites });
         }
-        let views: Vec<RunView<'_>> = runs
-            .iter()
-            .zip(&folded)
-            .zip(used)
-            .map(|((run, (results, score)), model_use)| RunView {
-                name: run_name(run),
-                plan: &run.plan,
-                protocol: run.record.protocol,
-                shortfalls: run.record.host.shortfalls.clone(),
-                environment: environment(&run.record.host),
-                results,
-                score,
-                model_use,
-            })
-            .collect();
-        let group = group(&views).ok_or_else(|| Failure::input("there is no run to report"))?;
+        let group = group(&views(&runs, &folded))
+            .ok_or_else(|| Failure::input("there is no run to report"))?;
         let lost_by_others = folded
             .iter()
-            .flat_map(|(_, score)| score.census.entries())
+            .flat_map(|one| one.score.census.entries())
             .filter(|(class, _)| *class == Class::NotRun || class.is_lost_by_others())
             .map(|(_, count)| count)
             .sum();
-        let tables = Self { group, runs, lost_by_others };
-        if let Err(why) = tables.renew(&folded) {
+        let tables = Self { group, runs, folded, lost_by_others };
+        if let Err(why) = tables.renew() {
             // Everything that is derived can be made again; a full or read-only disk hides no table.
             eprintln!("{why}: `pcb report` makes it again");
         }
@@ -90,6 +89,32 @@ impl Tables {
         &self.group
     }
 
+    /// The runs against each other.
+    ///
+    /// # Errors
+    /// [`Incomparable`] if they differ in more than the caller allows.
+    pub fn compare(
+        &self,
+        despite: &[Aspect],
+        pairing: Pairing,
+        seed: u64,
+    ) -> Result<CompareContext, Incomparable> {
+        let runs: Vec<ComparedRun<'_>> = self
+            .runs
+            .iter()
+            .zip(&self.folded)
+            .zip(&self.group.rows)
+            .map(|((run, folded), row)| ComparedRun {
+                name: row.run.clone(),
+                header: &row.header,
+                plan: &run.plan,
+                results: &folded.results,
+                suites: &folded.suites,
+            })
+            .collect();
+        compare(&runs, despite, pairing, seed)
+    }
+
     /// The runs, in the order of the rows.
     pub fn runs(&self) -> &[RunReader] {
         &self.runs
@@ -101,8 +126,8 @@ impl Tables {
     }
 
     /// Writes results and tables of each run into what can be deleted and derived again.
-    fn renew(&self, folded: &[(Vec<SessionResult>, RunScore)]) -> Result<(), String> {
-        for (at, (run, (results, _))) in self.runs.iter().zip(folded).enumerate() {
+    fn renew(&self) -> Result<(), String> {
+        for (at, (run, Folded { results, .. })) in self.runs.iter().zip(&self.folded).enumerate() {
             let unwritten = |name: &str, error: &dyn Display| {
                 let folder = run.layout().derived();
                 format!("{} cannot be written: {error}", folder.join(name).display())
@@ -125,6 +150,22 @@ impl Tables {
         }
         Ok(())
     }
+}
+
+fn views<'a>(runs: &'a [RunReader], folded: &'a [Folded]) -> Vec<RunView<'a>> {
+    runs.iter()
+        .zip(folded)
+        .map(|(run, folded)| RunView {
+            name: run_name(run),
+            plan: &run.plan,
+            protocol: run.record.protocol,
+            shortfalls: run.record.host.shortfalls.clone(),
+            environment: environment(&run.record.host),
+            results: &folded.results,
+            score: &folded.score,
+            model_use: folded.model_use.clone(),
+        })
+        .collect()
 }
 
 /// The scored attempt of every repeat that has one, in order of the plan.

@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod calibrate;
 pub mod clean;
+pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod export;
@@ -12,6 +13,7 @@ pub mod lock;
 pub mod man;
 pub mod model;
 pub mod new;
+pub mod power;
 pub mod published;
 pub mod replay;
 pub mod report;

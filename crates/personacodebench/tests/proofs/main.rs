@@ -5,6 +5,7 @@ mod bench;
 mod browser;
 mod calibrate;
 mod cheats;
+mod compare;
 mod config_and_options;
 mod containers;
 mod derived_files;

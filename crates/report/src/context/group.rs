@@ -299,14 +299,11 @@ pub struct RunView<'a> {
 pub fn group(runs: &[RunView<'_>]) -> Option<GroupContext> {
     let rows: Vec<RowContext> = runs.iter().map(row).collect();
     let header = rows.first()?.header.clone();
-    let mut differs = Vec::new();
-    for row in &rows[1..] {
-        for (what, a, b) in header.fields(&row.header) {
-            if a != b && !differs.contains(&what) {
-                differs.push(what);
-            }
-        }
-    }
+    let differs = Aspect::ALL
+        .into_iter()
+        .filter(|aspect| rows.iter().any(|row| row.header.of(*aspect) != header.of(*aspect)))
+        .map(|aspect| aspect.name().to_owned())
+        .collect();
     Some(GroupContext { header, differs, rows })
 }
 
@@ -328,38 +325,81 @@ impl GroupContext {
     }
 }
 
-impl HeaderContext {
-    fn fields(&self, other: &Self) -> [(String, String, String); 10] {
-        let pair = |name: &str, a: &dyn ToString, b: &dyn ToString| {
-            (name.to_owned(), a.to_string(), b.to_string())
-        };
-        let shown = |header: &Self| format!("{:?}", header.interaction_limit_sec);
-        [
-            pair("release digest", &self.digest, &other.digest),
-            pair("lock", &self.locked, &other.locked),
-            pair("protocol", &self.protocol, &other.protocol),
-            pair("arm", &self.arm, &other.arm),
-            pair("sandbox", &self.sandbox, &other.sandbox),
-            pair("environment class", &self.environment, &other.environment),
-            pair("user", &self.user, &other.user),
-            pair("budget", &self.budget_multiplier, &other.budget_multiplier),
-            pair("interaction limit", &shown(self), &shown(other)),
-            pair(
-                "assignments",
-                &(self.pairs, self.repeats).shown(),
-                &(other.pairs, other.repeats).shown(),
-            ),
-        ]
+/// What rows must share to be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Aspect {
+    /// Digest over the release's files.
+    Release,
+    /// Whether it was locked.
+    Lock,
+    /// Protocol version.
+    Protocol,
+    /// The arm.
+    Arm,
+    /// Sandbox kind.
+    Sandbox,
+    /// Class of the environment.
+    Environment,
+    /// Who words the user.
+    User,
+    /// Budget multiplier.
+    Budget,
+    /// Agent time that was set by hand.
+    Limit,
+    /// Pairs and planned repeats.
+    Assignments,
+}
+
+impl Aspect {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 10] = [
+        Self::Release,
+        Self::Lock,
+        Self::Protocol,
+        Self::Arm,
+        Self::Sandbox,
+        Self::Environment,
+        Self::User,
+        Self::Budget,
+        Self::Limit,
+        Self::Assignments,
+    ];
+
+    /// As it stands in a sentence.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release digest",
+            Self::Lock => "lock",
+            Self::Protocol => "protocol",
+            Self::Arm => "arm",
+            Self::Sandbox => "sandbox",
+            Self::Environment => "environment class",
+            Self::User => "user",
+            Self::Budget => "budget",
+            Self::Limit => "interaction limit",
+            Self::Assignments => "assignments",
+        }
     }
 }
 
-trait Shown {
-    fn shown(&self) -> String;
-}
-
-impl Shown for (usize, u32) {
-    fn shown(&self) -> String {
-        format!("{} × {}", self.0, self.1)
+impl HeaderContext {
+    /// What the run has of it, as text.
+    pub(super) fn of(&self, aspect: Aspect) -> String {
+        match aspect {
+            Aspect::Release => self.digest.clone(),
+            Aspect::Lock => if self.locked { "locked" } else { "unlocked" }.to_owned(),
+            Aspect::Protocol => self.protocol.to_string(),
+            Aspect::Arm => self.arm.clone(),
+            Aspect::Sandbox => self.sandbox.clone(),
+            Aspect::Environment => self.environment.clone(),
+            Aspect::User => self.user.clone(),
+            Aspect::Budget => format!("{}x", self.budget_multiplier),
+            Aspect::Limit => self
+                .interaction_limit_sec
+                .map_or_else(|| "the release's".to_owned(), |seconds| format!("{seconds} s")),
+            Aspect::Assignments => format!("{} × {}", self.pairs, self.repeats),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! View data: what a table or a story shows, before any markup. Every renderer reads these and nothing else.
 
 mod calibration;
+mod compare;
 pub mod export;
 mod group;
 mod model_use;
@@ -14,9 +15,13 @@ pub use calibration::{
     RereadingContext, calibration, rereading,
 };
 pub(crate) use calibration::{counted, matrix_table};
+pub use compare::{
+    Cell, CompareContext, ComparedRun, Comparison, DifferenceContext, Incomparable, Pairing,
+    ReasonLine, compare, compare_tables,
+};
 pub use group::{
-    AreaContext, CensusContext, GroupContext, HeaderContext, NamedCount, RateContext, RowContext,
-    RunView, SessionLine, StratumContext, TwoByTwoContext, group,
+    AreaContext, Aspect, CensusContext, GroupContext, HeaderContext, NamedCount, RateContext,
+    RowContext, RunView, SessionLine, StratumContext, TwoByTwoContext, group,
 };
 pub(crate) use model_use::usd_words;
 pub use model_use::{CallStory, ModelStory, ModelUse, UseSum};

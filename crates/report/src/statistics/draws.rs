@@ -1,5 +1,7 @@
 //! The only random source of the statistics ([`Draws`]): ChaCha8 from a stored seed, the same on every platform.
 
+use std::collections::BTreeMap;
+
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng as _, SeedableRng as _},
@@ -39,6 +41,34 @@ impl Draws {
             things.swap(last, self.below(last + 1));
         }
     }
+}
+
+/// The share of a pair's repeats that passed, with the repeats drawn anew.
+pub(super) fn redrawn(repeats: &[bool], stream: &mut Draws) -> f64 {
+    if repeats.len() < 2 {
+        return share(repeats);
+    }
+    let passed = (0..repeats.len()).filter(|_| stream.one(repeats).is_some_and(|passed| *passed));
+    passed.count() as f64 / repeats.len() as f64
+}
+
+/// The share that passed; nothing planned passed nothing.
+pub(super) fn share(repeats: &[bool]) -> f64 {
+    mean(repeats.iter().map(|passed| f64::from(u8::from(*passed))))
+}
+
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+    sum / f64::from(count.max(1))
+}
+
+/// Places by what they belong to.
+pub(super) fn grouped(keys: impl IntoIterator<Item = usize>) -> Vec<Vec<usize>> {
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, key) in keys.into_iter().enumerate() {
+        groups.entry(key).or_default().push(place);
+    }
+    groups.into_values().collect()
 }
 
 #[cfg(test)]

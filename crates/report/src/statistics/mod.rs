@@ -13,7 +13,7 @@ mod wilson;
 pub use draws::Draws;
 pub use family::{MaxT, holm, max_t};
 pub use nested::{Cluster, Nested, Resampling};
-pub use paired::{Discordant, tango};
+pub use paired::{Discordant, paired_bootstrap, tango};
 pub use power::{Design, noise_points};
 pub use ranks::{RankRange, Standing, standings};
 pub use reliability::{Reliability, pass_at, pass_hat, reliability};

@@ -1,7 +1,11 @@
 //! The nested bootstrap: pairs within their suite, then repeats within their pair ([`Nested`]); and the one that draws
 //! whole personas, because pairs share them.
 
-use super::{Draws, Interval, middle};
+use super::{
+    Interval,
+    draws::{Draws, grouped},
+    middle,
+};
 
 /// One pair with the figures of each planned repeat. A repeat that was not executed is a row of zeros (but for what
 /// counts it): it is never left out.
@@ -40,11 +44,7 @@ impl<'a, const N: usize> Nested<'a, N> {
             Resampling::Pairs => cluster.stratum,
             Resampling::Personas => cluster.persona,
         };
-        let mut groups: std::collections::BTreeMap<usize, Vec<usize>> = Default::default();
-        for (place, cluster) in clusters.iter().enumerate() {
-            groups.entry(key(cluster)).or_default().push(place);
-        }
-        Self { clusters, groups: groups.into_values().collect(), resampling }
+        Self { clusters, groups: grouped(clusters.iter().map(key)), resampling }
     }
 
     /// The sums of all repeats as they are.

@@ -1,7 +1,11 @@
 //! Ranks as ranges: how high and low a row comes when pairs and repeats are drawn anew, and which rows cannot be told from the
 //! best ([`standings`]).
 
-use super::{Draws, family::max_t, quantile};
+use super::{
+    draws::{Draws, grouped, mean, redrawn, share},
+    family::max_t,
+    quantile,
+};
 
 /// The ranks that a row takes in 95 % of the draws, 1 the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,15 +52,12 @@ pub fn standings(
 }
 
 fn ranges(passes: &[Vec<Vec<bool>>], strata: &[usize], draws: u32, seed: u64) -> Vec<RankRange> {
-    let mut groups: std::collections::BTreeMap<usize, Vec<usize>> = Default::default();
-    for (pair, stratum) in strata.iter().enumerate() {
-        groups.entry(*stratum).or_default().push(pair);
-    }
+    let groups = grouped(strata.iter().copied());
     let mut stream = Draws::new(seed);
     let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); passes.len()];
     for _ in 0..draws {
         let mut sums = vec![0.0; passes.len()];
-        for group in groups.values() {
+        for group in &groups {
             for _ in 0..group.len() {
                 // The same pairs for every row: a hard pair is hard for all of them.
                 let Some(pair) = stream.one(group).copied() else { continue };
@@ -77,24 +78,6 @@ fn ranges(passes: &[Vec<Vec<bool>>], strata: &[usize], draws: u32, seed: u64) ->
         RankRange { best: at(0.025).floor() as u32, worst: at(0.975).ceil() as u32 }
     };
     drawn.into_iter().map(range).collect()
-}
-
-fn redrawn(repeats: &[bool], stream: &mut Draws) -> f64 {
-    if repeats.len() < 2 {
-        return share(repeats);
-    }
-    let passed = (0..repeats.len()).filter(|_| stream.one(repeats).is_some_and(|passed| *passed));
-    passed.count() as f64 / repeats.len() as f64
-}
-
-/// The share that passed; nothing planned passed nothing.
-fn share(repeats: &[bool]) -> f64 {
-    mean(repeats.iter().map(|passed| f64::from(u8::from(*passed))))
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    if count == 0 { 0.0 } else { sum / f64::from(count) }
 }
 
 #[cfg(test)]

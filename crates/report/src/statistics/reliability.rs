@@ -1,6 +1,8 @@
 //! Repeats of one pair: pass^k and pass@k over the planned ones, ever and always, and how the variance divides
 //! ([`reliability`]). A repeat that is missing failed.
 
+use super::draws::mean;
+
 /// The chance that `k` of the planned repeats, drawn without putting back, all passed (τ-bench, 2406.12045); none if fewer than
 /// `k` were planned.
 pub fn pass_hat(passed: u32, planned: u32, k: u32) -> Option<f64> {
@@ -77,11 +79,6 @@ fn variances(pairs: &[(u32, u32)]) -> Option<(f64, f64)> {
 
 fn ratio(count: u32, of: u32) -> f64 {
     f64::from(count) / f64::from(of)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    sum / f64::from(count.max(1))
 }
 
 #[cfg(test)]
