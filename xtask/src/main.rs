@@ -1,9 +1,10 @@
 //! House tasks: `simulate` runs whole sessions over simulated parts, `bench` measures what the project promises, `fuzz`
-//! throws bytes at every parser, `mutants` breaks the checks to see whether tests notice.
+//! throws bytes at every parser, `mutants` breaks the checks to see whether tests notice, `nightly` does what takes too long for every change.
 
 mod bench;
 mod fuzz;
 mod mutants;
+mod nightly;
 mod simulate;
 
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
             Err(why) => usage(&why),
         },
         "mutants" => mutants::run(rest).unwrap_or_else(|why| usage(&why)),
+        "nightly" => nightly::run(rest).unwrap_or_else(|why| usage(&why)),
         other => usage(&format!("unknown task {other}")),
     }
 }
@@ -43,7 +45,8 @@ fn main() -> ExitCode {
 fn usage(why: &str) -> ExitCode {
     eprintln!(
         "{why}\n\nusage: xtask simulate [--seeds N] [--from S] [--out DIR]\n       xtask bench [NAME]…\n       \
-         xtask fuzz [--seconds N] [TARGET]…\n       xtask mutants [acceptance|checks]… [-- ARGUMENTS]"
+         xtask fuzz [--seconds N] [TARGET]…\n       xtask mutants [acceptance|checks]… [-- ARGUMENTS]\n       \
+         xtask nightly agents [NAME]… [--sandbox local|docker] [--image NAME]"
     );
     ExitCode::from(2)
 }

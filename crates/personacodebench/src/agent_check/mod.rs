@@ -327,7 +327,8 @@ impl<T: FnMut(&Line)> Trying<'_, T> {
 
     async fn killed(&mut self, stage: &mut Stage) -> Result<(), AgentFault> {
         let seen = stage.turn("Please end everything.", true, Stopped::Late).await?;
-        let is_told = ["signal 9", "exited"].iter().any(|word| seen.noted.contains(word));
+        let is_told =
+            ["signal 9", "exited", "SIGKILL"].iter().any(|word| seen.noted.contains(word));
         let works = seen.stop == Some(TurnStop::Crashed) && seen.stop_ms.is_none() && is_told;
         let told = if works { seen.noted.clone() } else { seen.to_string() };
         self.judged("process killed", works, told);

@@ -22,6 +22,7 @@ mod models;
 mod ordinary_user;
 mod page;
 mod published;
+mod real_agents;
 mod regrade;
 mod schemas;
 mod services;
