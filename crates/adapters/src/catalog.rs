@@ -9,8 +9,8 @@ use domain::{
 use engine::ports::agent::Agent;
 
 use crate::agents::{
-    AcpAgent, AcpLaunch, ClaudeStreamAgent, CliAgent, CliLaunch, NdjsonAgent, ProgramLaunch,
-    ScriptedAgent, Solution, presets::Preset,
+    AcpAgent, AcpLaunch, ClaudeStreamAgent, CliAgent, CliLaunch, HumanAgent, LoopAgent,
+    NdjsonAgent, ProgramLaunch, ScriptedAgent, Solution, presets::Preset,
 };
 
 /// Agents that can be named.
@@ -36,11 +36,15 @@ pub enum AgentKind {
     Cli(String),
     /// An agent that is known by this name and installed by its recipe.
     Preset(String),
+    /// The reference agent: a model with one shell tool.
+    Loop,
+    /// A person at the terminal.
+    Human,
 }
 
 impl AgentKind {
     /// Names of the agents that ship with the tool, with what each does.
-    pub const NAMES: [(&str, &str); 10] = [
+    pub const NAMES: [(&str, &str); 12] = [
         ("oracle", "solves the task and does what the pair's user asks: must pass"),
         ("eager", "solves the task well and never listens"),
         ("nop", "does nothing and says a word"),
@@ -51,6 +55,8 @@ impl AgentKind {
         ("claude-stream:COMMAND", "one that speaks the control protocol of Claude Code"),
         ("ndjson:COMMAND", "one that speaks this tool's own small protocol"),
         ("cli:NAME", "a command for each turn, as FILE.toml or a description of ours says"),
+        ("loop", "a model with one shell tool: the reference"),
+        ("human", "a person at this terminal, who is never ranked"),
     ];
 
     /// Whether such an agent asks a model of its own, which a gateway can measure.
@@ -62,6 +68,7 @@ impl AgentKind {
                 | AgentKind::Ndjson(_)
                 | AgentKind::Cli(_)
                 | AgentKind::Preset(_)
+                | AgentKind::Loop
         )
     }
 
@@ -71,6 +78,8 @@ impl AgentKind {
             "oracle" => AgentKind::Oracle,
             "eager" => AgentKind::Eager,
             "nop" => AgentKind::Nop,
+            "loop" => AgentKind::Loop,
+            "human" => AgentKind::Human,
             other if Preset::names().any(|name| name == other) => {
                 AgentKind::Preset(other.to_owned())
             }
@@ -144,6 +153,10 @@ pub enum AgentMake {
     Ndjson(ProgramLaunch),
     /// A command for each turn.
     Cli(Box<CliLaunch>),
+    /// The reference agent.
+    Loop,
+    /// A person at the terminal.
+    Human,
 }
 
 impl AgentMake {
@@ -154,6 +167,8 @@ impl AgentMake {
             AgentMake::ClaudeStream(launch) => return Arc::new(ClaudeStreamAgent::new(launch)),
             AgentMake::Ndjson(launch) => return Arc::new(NdjsonAgent::new(launch)),
             AgentMake::Cli(launch) => return Arc::new(CliAgent::new(*launch)),
+            AgentMake::Loop => return Arc::new(LoopAgent),
+            AgentMake::Human => return Arc::new(HumanAgent::default()),
             AgentMake::Oracle { script, solution } => {
                 ScriptedAgent::of_pair("oracle", script, solution)
             }

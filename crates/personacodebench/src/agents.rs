@@ -12,7 +12,7 @@ use adapters::{
     sandboxes::layer::AgentLayer,
 };
 use domain::{
-    evidence::ChannelSet,
+    evidence::{Channel, ChannelSet},
     ids::PairId,
     plan::{Configuration, Plan},
     release::{CounterexampleKind, Pair, Script},
@@ -67,6 +67,8 @@ impl Agents {
             | AgentKind::ClaudeStream(_)
             | AgentKind::Ndjson(_)
             | AgentKind::Cli(_)
+            | AgentKind::Loop
+            | AgentKind::Human
             | AgentKind::Preset(_) => None,
         };
         let mut oracles = BTreeMap::new();
@@ -145,15 +147,25 @@ impl Agents {
         Some((preset.name.clone(), format!("recipe {}", layer.digest)))
     }
 
+    /// Whether a person plays: one session at a time, at this terminal.
+    pub fn is_a_person(&self) -> bool {
+        self.kind == AgentKind::Human
+    }
+
     /// The model that they reach through a gateway, if they have one.
     pub fn model(&self) -> Option<&AgentModel> {
         self.model.as_ref()
     }
 
-    /// Channels that the driver gives, the same for every pair.
+    /// Channels that the driver gives, the same for every pair. What an agent says of its tokens is no evidence: without a
+    /// gateway nobody counts them.
     pub fn channels(&self) -> ChannelSet {
         let first = self.solutions.keys().find_map(|pair| self.agent(pair).ok());
-        first.map_or_else(ChannelSet::new, |agent| agent.identify().channels)
+        let mut channels = first.map_or_else(ChannelSet::new, |agent| agent.identify().channels);
+        if self.model.is_none() {
+            channels.remove(&Channel::Resources);
+        }
+        channels
     }
 
     /// Refuses a plan with pairs that this agent cannot be made for.
@@ -199,13 +211,15 @@ impl Agents {
         let make = match (&self.kind, &self.own) {
             (AgentKind::Nop, _) => AgentMake::Nop,
             (
-                AgentKind::Acp(text)
-                | AgentKind::ClaudeStream(text)
-                | AgentKind::Ndjson(text)
-                | AgentKind::Cli(text)
-                | AgentKind::Preset(text),
+                AgentKind::Acp(_)
+                | AgentKind::ClaudeStream(_)
+                | AgentKind::Ndjson(_)
+                | AgentKind::Cli(_)
+                | AgentKind::Loop
+                | AgentKind::Human
+                | AgentKind::Preset(_),
                 _,
-            ) => self.program.clone().ok_or_else(|| format!("{text} was not read"))?,
+            ) => self.program.clone().ok_or_else(|| "its agent was not read".to_owned())?,
             (AgentKind::Eager, _) => AgentMake::Eager(solution()?),
             (AgentKind::Oracle, _) if self.step_solutions.contains_key(pair) => {
                 AgentMake::OracleOfSteps(self.step_solutions[pair].clone())

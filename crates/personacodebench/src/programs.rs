@@ -38,13 +38,42 @@ pub fn program(
             AgentMake::ClaudeStream(launch(command, "claude-stream:claude -p …")?)
         }
         AgentKind::Ndjson(command) => AgentMake::Ndjson(launch(command, "ndjson:my-agent")?),
-        AgentKind::Cli(text) => AgentMake::Cli(Box::new(CliLaunch {
-            name: name.clone(),
-            description: description(configuration, text)?,
-            env: env_only(configuration)?,
-        })),
+        AgentKind::Cli(text) => {
+            let description = description(configuration, text)?;
+            if description.wants_model() && configuration.model.is_none() {
+                return Err(Failure::input(format!(
+                    "--agent {name}: its description wants a model; name one with --models FILE --agent-model NAME"
+                )));
+            }
+            let env = env_only(configuration)?;
+            AgentMake::Cli(Box::new(CliLaunch { name: name.clone(), description, env }))
+        }
+        AgentKind::Loop if configuration.model.is_none() => {
+            return Err(Failure::input(
+                "--agent loop: it is a model with a shell, and has no model; name one with --models FILE \
+                 --agent-model NAME",
+            ));
+        }
+        AgentKind::Loop => {
+            without_settings(configuration)?;
+            AgentMake::Loop
+        }
+        AgentKind::Human => {
+            without_settings(configuration)?;
+            AgentMake::Human
+        }
         _ => return Ok(None),
     }))
+}
+
+fn without_settings(configuration: &Configuration) -> Result<(), Failure> {
+    let agent = &configuration.agent;
+    match configuration.settings.first() {
+        None => Ok(()),
+        Some((key, value)) => {
+            Err(Failure::input(format!("--set {key}={value}: the agent {agent} has no settings")))
+        }
+    }
 }
 
 /// A command as it was written for a shell.

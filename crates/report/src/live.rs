@@ -10,7 +10,7 @@ use std::{
 };
 
 use domain::session::{Answer, Command, Entry, Event};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::render::plain;
 
@@ -35,6 +35,13 @@ impl Live {
             total.enable_steady_tick(Duration::from_millis(250));
         }
         Self { bars, total, running: Mutex::new(BTreeMap::new()), is_terminal }
+    }
+
+    /// The same on a terminal that somebody else writes to: a line a finished session, and no bars.
+    pub fn beside_a_person(sessions: u64) -> Self {
+        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::hidden());
+        let total = bars.add(ProgressBar::new(sessions));
+        Self { bars, total, running: Mutex::new(BTreeMap::new()), is_terminal: false }
     }
 
     /// A session wrote an entry.

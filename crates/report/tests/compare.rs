@@ -72,6 +72,7 @@ impl Run {
             shortfalls: Vec::new(),
             environment: "root".into(),
             interaction_limit_sec: None,
+            is_a_person: false,
         };
         let suites = (0..PAIRS).map(|pair| (id(pair), SuiteId::new("one"))).collect();
         Self { header, plan, results, suites }

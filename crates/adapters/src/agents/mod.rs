@@ -4,10 +4,12 @@ mod acp;
 mod child;
 mod claude_stream;
 mod cli;
+mod human;
 pub mod install;
 mod intake;
 mod lines;
 mod matching;
+mod model_loop;
 mod ndjson;
 pub mod placeholders;
 pub mod presets;
@@ -24,6 +26,8 @@ pub use cli::{
     KindWord, Output, Place, PromptBy, ReturnMeaning, SHIPPED, SessionName, UseMeaning, UseSpan,
     shipped,
 };
+pub use human::HumanAgent;
+pub use model_loop::LoopAgent;
 pub use ndjson::NdjsonAgent;
 pub use scripted::{ScriptedAgent, Solution, Solves};
 pub use talk::ProgramLaunch;

@@ -149,6 +149,7 @@ mod tests {
             address: "http://127.0.0.1:3129".to_owned(),
             token: "sk-session-1".to_owned(),
             model: Some("m-1".to_owned()),
+            line: None,
         };
         let filled = Fillable::parse(text).map_err(|unknown| unknown.0);
         let filled = filled.map(|text| text.fill(Some(&access)).expect("all is there"));

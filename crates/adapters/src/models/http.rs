@@ -10,6 +10,7 @@ use std::{
 };
 
 use domain::evidence::WireFormat;
+use engine::ports::sandbox::Duplex;
 use futures_util::Stream;
 use http_body_util::Full;
 use hyper::{
@@ -106,7 +107,11 @@ pub struct HttpProvider {
     key: Option<Secret>,
     idle: Arc<Mutex<Vec<Idle>>>,
     tls: OnceLock<TlsConnector>,
+    dialler: Option<Dialler>,
 }
+
+/// Makes a connection to a provider that is reached in another way than over the network.
+pub type Dialler = Arc<dyn Fn() -> Box<dyn Duplex> + Send + Sync>;
 
 struct Idle {
     sender: SendRequest<Full<Bytes>>,
@@ -116,7 +121,12 @@ struct Idle {
 impl HttpProvider {
     /// A provider at that address; without a key none is sent.
     pub fn new(base: BaseAddress, key: Option<Secret>) -> Self {
-        Self { base, key, idle: Arc::default(), tls: OnceLock::new() }
+        Self { base, key, idle: Arc::default(), tls: OnceLock::new(), dialler: None }
+    }
+
+    /// Reaches it by these connections, whatever its address says.
+    pub fn over(self, dialler: Dialler) -> Self {
+        Self { dialler: Some(dialler), ..self }
     }
 
     /// Trusts servers by these authorities, given as PEM, and no longer by those of the host.
@@ -145,6 +155,9 @@ impl HttpProvider {
     }
 
     async fn dial(&self) -> io::Result<SendRequest<Full<Bytes>>> {
+        if let Some(dialler) = &self.dialler {
+            return shake_hands(TokioIo::new(dialler())).await;
+        }
         let host = self.base.host.trim_matches(['[', ']']);
         let stream = TcpStream::connect((host, self.base.port)).await?;
         stream.set_nodelay(true)?;

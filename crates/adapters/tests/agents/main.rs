@@ -2,6 +2,8 @@
 
 mod acp;
 mod cli;
+mod human;
+mod model_loop;
 mod opened;
 mod stage;
 mod stream;

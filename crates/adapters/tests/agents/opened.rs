@@ -8,6 +8,7 @@ use domain::{
 };
 use engine::ports::{
     agent::{Agent, AgentFault, Brief, Conversation, Observer, ToolServer},
+    gateway::ModelAccess,
     sandbox::{CommandSpec, Sandbox},
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -25,7 +26,7 @@ pub struct Opened {
 impl Opened {
     /// The agent, opened in that sandbox.
     pub async fn of(agent: &dyn Agent, stage: Arc<Stage>) -> Result<Self, AgentFault> {
-        Self::with_tool_servers(agent, stage, Vec::new()).await
+        Self::with(agent, stage, Vec::new(), None).await
     }
 
     /// The same with servers of tools that it is to use.
@@ -34,6 +35,24 @@ impl Opened {
         stage: Arc<Stage>,
         tool_servers: Vec<ToolServer>,
     ) -> Result<Self, AgentFault> {
+        Self::with(agent, stage, tool_servers, None).await
+    }
+
+    /// The same with a way to a model.
+    pub async fn with_model(
+        agent: &dyn Agent,
+        stage: Arc<Stage>,
+        model: Option<ModelAccess>,
+    ) -> Result<Self, AgentFault> {
+        Self::with(agent, stage, Vec::new(), model).await
+    }
+
+    async fn with(
+        agent: &dyn Agent,
+        stage: Arc<Stage>,
+        tool_servers: Vec<ToolServer>,
+        model: Option<ModelAccess>,
+    ) -> Result<Self, AgentFault> {
         let sandbox = stage.sandbox.clone();
         let brief = Brief {
             workdir: "/app".to_owned(),
@@ -41,7 +60,7 @@ impl Opened {
             skills_dir: None,
             tool_servers,
             env: BTreeMap::new(),
-            model: None,
+            model,
         };
         let conversation = agent.open(sandbox.clone(), &brief).await?;
         Ok(Self { sandbox, conversation, turns: 0.into(), _stage: stage })

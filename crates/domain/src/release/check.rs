@@ -380,7 +380,9 @@ impl CheckKind {
                 Metric::FilesChanged | Metric::LinesChanged => &[Channel::Manifest, Channel::Diff],
                 Metric::Processes => &[Channel::Processes],
                 Metric::Turns | Metric::Questions | Metric::Words => &[Channel::Transcript],
-                Metric::AgentTimeMs | Metric::Tokens => &[Channel::Resources],
+                // Agent time is the engine's own measure; tokens are told by a gateway.
+                Metric::AgentTimeMs => &[],
+                Metric::Tokens => &[Channel::Resources],
             },
             CheckKind::Script { .. } | CheckKind::Db(_) => &[Channel::Manifest],
             CheckKind::Artifact(_) => &[Channel::Artifacts],

@@ -222,6 +222,8 @@ pub struct Load {
     pub questions: u32,
     /// Permission requests, in words or inside turns.
     pub permission_requests: u32,
+    /// Those of them that were made inside a turn, by an agent that waits for the answer.
+    pub requests_inside: u32,
     /// Words that the user had to read.
     pub words_read: u32,
     /// Wordings that came from the template after rejected tries.
@@ -242,6 +244,7 @@ impl Load {
         self.nudges += other.nudges;
         self.questions += other.questions;
         self.permission_requests += other.permission_requests;
+        self.requests_inside += other.requests_inside;
         self.words_read += other.words_read;
         self.template_fallbacks += other.template_fallbacks;
     }

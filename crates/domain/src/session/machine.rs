@@ -56,6 +56,7 @@ pub(super) struct Counts {
     pub turns: u32,
     pub questions: u32,
     pub permission_requests: u32,
+    pub requests_inside: u32,
     pub words_read: u32,
     pub template_fallbacks: u32,
 }

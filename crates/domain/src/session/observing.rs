@@ -73,6 +73,7 @@ impl Session {
 
     fn answer_request(&mut self, request: &Permission) {
         self.counts.permission_requests += 1;
+        self.counts.requests_inside += 1;
         if !self.has_open_turn() || request.turn != self.progress.turn {
             return;
         }

@@ -183,6 +183,7 @@ impl Session {
             nudges: self.controller.nudges(),
             questions: self.counts.questions,
             permission_requests: self.counts.permission_requests,
+            requests_inside: self.counts.requests_inside,
             words_read: self.counts.words_read,
             template_fallbacks: self.counts.template_fallbacks,
         }

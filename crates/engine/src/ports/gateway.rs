@@ -4,10 +4,10 @@
 //! one [`ModelCall`], however it ends: heard at once, and taken at the next capture. While a provider that fails is asked
 //! again the agent's clock stands still. It only reports what is used; once it is blocked, nothing passes any more.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use domain::{
-    evidence::ModelCall,
+    evidence::{ModelCall, WireFormat},
     ids::{Hash, Turn},
 };
 
@@ -56,7 +56,53 @@ pub struct ModelAccess {
     pub token: String,
     /// The model that is configured, as its provider calls it; none if none is.
     pub model: Option<String>,
+    /// The way for an agent whose requests begin on the harness's side; none where there is no gateway to connect to.
+    pub line: Option<ModelLine>,
 }
+
+/// A way to a session's gateway that does not lead through its sandbox.
+#[derive(Clone)]
+pub struct ModelLine {
+    form: WireFormat,
+    gateway: Arc<dyn Gateway>,
+}
+
+impl ModelLine {
+    /// To this gateway, whose provider answers this form.
+    pub fn new(form: WireFormat, gateway: Arc<dyn Gateway>) -> Self {
+        Self { form, gateway }
+    }
+
+    /// The form that is answered.
+    pub fn form(&self) -> WireFormat {
+        self.form
+    }
+
+    /// A connection, as if it had come from the sandbox.
+    pub fn connect(&self) -> Box<dyn Duplex> {
+        let (ours, theirs) = tokio::io::duplex(BUFFER);
+        self.gateway.serve(Box::new(theirs));
+        Box::new(ours)
+    }
+}
+
+impl fmt::Debug for ModelLine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "ModelLine({})", self.form.name())
+    }
+}
+
+/// Two lines are the same if they lead to the same gateway.
+impl PartialEq for ModelLine {
+    fn eq(&self, other: &Self) -> bool {
+        self.form == other.form && Arc::ptr_eq(&self.gateway, &other.gateway)
+    }
+}
+
+impl Eq for ModelLine {}
+
+/// Bytes on their way over a line.
+const BUFFER: usize = 64 << 10;
 
 /// Opens gateways.
 pub trait Gateways: Send + Sync {

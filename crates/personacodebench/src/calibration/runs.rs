@@ -154,7 +154,9 @@ pub fn agent_of(plan: &Plan, pair: &Pair) -> Option<CalibrationAgent> {
         | AgentKind::Acp(_)
         | AgentKind::ClaudeStream(_)
         | AgentKind::Ndjson(_)
-        | AgentKind::Cli(_) => None,
+        | AgentKind::Cli(_)
+        | AgentKind::Loop
+        | AgentKind::Human => None,
     }
 }
 

@@ -258,10 +258,16 @@ pub async fn finish(
     for (run, _) in &runs {
         sessions += remaining(&run.plan, &Attempts::read(run, &loaded.release)?.records).len();
     }
-    let live = Arc::new(Live::new(sessions as u64));
+    // A person plays one session after the other, at a terminal that is theirs.
+    let is_a_person = runs.iter().any(|(_, agents)| agents.is_a_person());
+    let (live, at_once) = match is_a_person {
+        true => (Live::beside_a_person(sessions as u64), 1),
+        false => (Live::new(sessions as u64), usize::MAX),
+    };
+    let live = Arc::new(live);
     let canceller = Canceller::default();
     let listening = tokio::spawn(listen(interrupts, canceller.clone(), live.clone()));
-    let executor = LocalExecutor::new(f64::from(jobs), usize::MAX);
+    let executor = LocalExecutor::new(f64::from(jobs), at_once);
     for (run, agents) in &runs {
         let conduct = Conduct {
             run,

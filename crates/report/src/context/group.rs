@@ -54,6 +54,9 @@ pub struct HeaderContext {
     /// Agent time of every pair in seconds, where it was set by hand. Only compared.
     #[serde(skip)]
     pub interaction_limit_sec: Option<u64>,
+    /// Whether a person played the agent. Only compared, and told.
+    #[serde(skip)]
+    pub is_a_person: bool,
 }
 
 /// One run.
@@ -246,6 +249,12 @@ pub struct LoadContext {
     pub nudges: u32,
     /// Open questions of the agent.
     pub questions: u32,
+    /// Permission requests by ending a turn, which every agent can make.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub requests_in_words: u32,
+    /// Permission requests inside a turn, which an agent makes that runs in a mode that asks.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub requests_inside: u32,
     /// Words that the user had to read.
     pub words_read: u32,
 }
@@ -347,13 +356,15 @@ pub enum Aspect {
     Budget,
     /// Agent time that was set by hand.
     Limit,
+    /// Whether an agent played or a person, who is ranked with none.
+    Player,
     /// Pairs and planned repeats.
     Assignments,
 }
 
 impl Aspect {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Release,
         Self::Lock,
         Self::Protocol,
@@ -363,6 +374,7 @@ impl Aspect {
         Self::User,
         Self::Budget,
         Self::Limit,
+        Self::Player,
         Self::Assignments,
     ];
 
@@ -378,6 +390,7 @@ impl Aspect {
             Self::User => "user",
             Self::Budget => "budget",
             Self::Limit => "interaction limit",
+            Self::Player => "who plays, agent or person",
             Self::Assignments => "assignments",
         }
     }
@@ -398,6 +411,7 @@ impl HeaderContext {
             Aspect::Limit => self
                 .interaction_limit_sec
                 .map_or_else(|| "the release's".to_owned(), |seconds| format!("{seconds} s")),
+            Aspect::Player => if self.is_a_person { "person" } else { "agent" }.to_owned(),
             Aspect::Assignments => format!("{} × {}", self.pairs, self.repeats),
         }
     }
@@ -482,8 +496,12 @@ fn header(run: &RunView<'_>) -> HeaderContext {
         shortfalls: run.shortfalls.clone(),
         environment: run.environment.clone(),
         interaction_limit_sec: run.plan.side.interaction_limit_sec,
+        is_a_person: run.plan.configuration.agent.as_str() == PERSON,
     }
 }
+
+/// The agent that is a person at a terminal.
+const PERSON: &str = "human";
 
 /// Agent with model and effort as asked for.
 pub(super) fn configuration(plan: &Plan) -> String {
@@ -592,6 +610,8 @@ impl From<Load> for LoadContext {
             refusals: load.refusals,
             nudges: load.nudges,
             questions: load.questions,
+            requests_in_words: load.permission_requests.saturating_sub(load.requests_inside),
+            requests_inside: load.requests_inside,
             words_read: load.words_read,
         }
     }

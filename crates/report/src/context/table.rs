@@ -127,6 +127,18 @@ fn leaderboard(group: &GroupContext) -> Table {
             in_place.join(", ")
         ));
     }
+    let played: Vec<String> = group
+        .rows
+        .iter()
+        .filter(|row| row.header.is_a_person)
+        .map(|row| group.row_name(row))
+        .collect();
+    if !played.is_empty() {
+        notes.push(format!(
+            "played by a person, which is no result of an agent and is ranked with none: {}",
+            played.join(", ")
+        ));
+    }
     if !group.differs.is_empty() {
         notes.push(format!(
             "these rows do not compare: they differ in {}",
@@ -288,7 +300,23 @@ fn budgets(group: &GroupContext) -> Table {
             load.words_read.to_string(),
         ]
     });
-    table("Budget and load", head, rows, vec!["summed over scored sessions".to_owned()])
+    let mut notes = vec!["summed over scored sessions".to_owned()];
+    let asked: Vec<String> = group
+        .rows
+        .iter()
+        .filter(|row| row.load.requests_inside + row.load.requests_in_words > 0)
+        .map(|row| {
+            let (inside, words) = (row.load.requests_inside, row.load.requests_in_words);
+            format!("{} {inside} and {words}", group.row_name(row))
+        })
+        .collect();
+    if !asked.is_empty() {
+        notes.push(format!(
+            "permission asked for inside a turn, which the table answers, and by ending one: {}",
+            asked.join(", ")
+        ));
+    }
+    table("Budget and load", head, rows, notes)
 }
 
 /// What agents asked of their models: main and side apart, what is unknown beside what is known.

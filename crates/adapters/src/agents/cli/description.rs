@@ -283,6 +283,12 @@ impl CliDescription {
         Ok(read)
     }
 
+    /// Whether it can be driven only in a session that has a model.
+    pub fn wants_model(&self) -> bool {
+        let commands = self.first.iter().chain(&self.next);
+        commands.chain(self.env.values()).any(|text| OF_GATEWAY.iter().any(|at| text.contains(at)))
+    }
+
     fn makes_sense(&self) -> Result<(), String> {
         let chosen = self.session.as_ref().is_some_and(|session| session.chosen.is_some());
         for (key, command) in [("first", &self.first), ("next", &self.next)] {

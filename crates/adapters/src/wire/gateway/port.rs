@@ -4,7 +4,7 @@ use std::{fs::File, io::Read, sync::Arc};
 
 use domain::{evidence::ModelCall, ids::Turn};
 use engine::ports::{
-    gateway::{self, GatewayTerms, Gateways, ModelAccess, PORT},
+    gateway::{self, GatewayTerms, Gateways, ModelAccess, ModelLine, PORT},
     sandbox::Duplex,
 };
 
@@ -36,7 +36,10 @@ impl Gateways for ModelGateways {
             heard: terms.heard,
         });
         let address = format!("http://127.0.0.1:{PORT}");
-        (Arc::new(Line(session)), ModelAccess { address, token, model: self.model.clone() })
+        let gateway: Arc<dyn gateway::Gateway> = Arc::new(Line(session));
+        let form = self.gateway.providers.keys().next();
+        let line = form.map(|form| ModelLine::new(*form, gateway.clone()));
+        (gateway, ModelAccess { address, token, model: self.model.clone(), line })
     }
 }
 

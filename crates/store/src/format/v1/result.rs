@@ -163,6 +163,8 @@ wire! {
         questions: u32,
         /// Permission requests, in words or inside turns.
         permission_requests: u32,
+        /// Those of them that were made inside a turn, by an agent that waits for the answer.
+        requests_inside: u32,
         /// Words that the user had to read.
         words_read: u32,
         /// Wordings that came from the template after rejected tries.
