@@ -59,6 +59,10 @@ pub fn program(
             AgentMake::Loop
         }
         AgentKind::Human => {
+            if let Some(model) = &configuration.model {
+                let message = format!("--agent human:{model}: a person takes no model");
+                return Err(Failure::input(message));
+            }
             without_settings(configuration)?;
             AgentMake::Human
         }

@@ -5,7 +5,7 @@ use domain::{
     fault::Remedy,
     ids::*,
     plan::*,
-    release::{ActionClass, CheckKind, Expr, NetFilter, Release, StepPlaced, Task},
+    release::{ActionClass, CheckKind, Expr, Metric, NetFilter, Release, StepPlaced, Task},
     session::Scenario,
 };
 
@@ -179,6 +179,31 @@ fn a_pair_that_is_judged_by_the_network_is_refused_where_it_is_not_seen() {
         false,
         "1 pair, task or check cannot run here: pair house: check commits of the mandatory requirement \
          quiet needs channel E4",
+    );
+}
+
+/// Agent time is measured in every run; tokens are where a gateway counts them.
+#[test]
+fn a_pair_that_is_judged_by_tokens_is_refused_where_nobody_counts_them() {
+    let check = |of: Metric, counts: bool, expect: &str| {
+        let mut release = release();
+        let house = release.pairs.get_mut(&PairId::new("house")).unwrap();
+        let judged = house.checks.iter_mut().find(|check| check.id == CheckId::new("commits"));
+        judged.unwrap().kind = CheckKind::Metric { of, at_most: Some(9), at_least: None };
+        let planned = plan(&release, |request| {
+            if !counts {
+                request.channels.remove(&Channel::Resources);
+            }
+        });
+        assert_eq!(planned.map_or_else(|error| error, |plan| order(&plan)), expect);
+    };
+    check(Metric::Tokens, true, "house/1");
+    check(Metric::AgentTimeMs, false, "house/1");
+    check(
+        Metric::Tokens,
+        false,
+        "1 pair, task or check cannot run here: pair house: check commits of the mandatory requirement \
+         quiet needs channel E9",
     );
 }
 

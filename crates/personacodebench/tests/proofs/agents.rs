@@ -88,6 +88,49 @@ fn an_acp_agent_is_run_scored_shown_and_exported() {
     assert_eq!(result["source_call_id"], call["tool_call_id"]);
 }
 
+/// A command for each turn, and what it says of itself.
+const COMMAND: &str = r#"
+name  = "mine"
+first = ["sh", "/opt/fake/turn.sh", "greet", "{prompt}"]
+next  = ["sh", "/opt/fake/turn.sh", "{session}", "{prompt}"]
+
+[session]
+at = ["/session"]
+
+[[event]]
+says = "/text"
+
+[[event]]
+uses = { span = "turn", input = "/tokens" }
+"#;
+
+const TURN: &str = r#"case "$1" in
+greet)
+    printf '#!/bin/sh\nprintf "Hello, %%s!\\n" "${1:-World}"\n' > greet.sh
+    echo '{"session": "usage", "tokens": 7}'
+    echo '{"text": "greet.sh now greets by name. The work is done."}' ;;
+usage)
+    echo 'Start it with a name: sh greet.sh Ada' > USAGE
+    echo '{"text": "I left a file called USAGE beside greet.sh. The work is done."}' ;;
+esac
+"#;
+
+#[test]
+fn a_command_that_is_started_for_each_turn_is_run_and_scored() {
+    let bench = Bench::new();
+    place_fake(&bench, &[("turn.sh", TURN)]);
+    fs::write(bench.path().join("mine.toml"), COMMAND).expect("a description");
+    bench.pcb(&["run", "mine", "--agent", "cli:mine.toml", "--out", "out"]);
+    let group = only_folder(&bench.out());
+    let report = bench.report(&[&group]);
+    assert_eq!(report["rows"][0]["sessions"][0]["class"], "joint pass", "{report}");
+    assert!(
+        report["rows"][0]["load"]["tokens"].is_null(),
+        "what it says of its tokens is not counted"
+    );
+    bench.expect(0, &["replay", group.to_str().expect("a plain path")]);
+}
+
 #[test]
 fn an_acp_agent_that_cannot_be_opened_is_a_fault_with_its_reason() {
     let bench = Bench::new();
@@ -116,4 +159,20 @@ fn what_an_acp_agent_is_told_wrongly_is_refused_before_the_run() {
     check(&["--agent", "acp:goose 'acp"], "a quote that is not closed");
     let unknown = ["--agent", "acp:goose acp", "--set", "speed=9"];
     check(&unknown, "--set speed=9");
+    check(&["--agent", "ndjson:"], "write it as for a shell: --agent 'ndjson:my-agent'");
+    check(
+        &["--agent", "claude-stream:claude", "--set", "mode=plan"],
+        "has the settings env.NAME=VALUE",
+    );
+    check(
+        &["--agent", "cli:nothing"],
+        "`nothing` is no description of ours (aider, codex, copilot",
+    );
+    check(
+        &["--agent", "cli:/etc/passwd"],
+        "--agent cli:/etc/passwd: /etc/passwd: TOML parse error",
+    );
+    check(&["--agent", "loop"], "has no model; name one with --models FILE --agent-model NAME");
+    check(&["--agent", "human:m-1"], "a person takes no model");
+    check(&["--agent", "human", "--set", "env.A=b"], "the agent human has no settings");
 }
