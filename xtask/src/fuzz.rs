@@ -8,6 +8,7 @@ use std::{
     thread,
 };
 
+use adapters::agents::SHIPPED;
 use report::published::TableName;
 use store::{layout::RunLayout, reader::RunReader};
 
@@ -222,6 +223,9 @@ fn make_seeds(root: &Path, run: &Path, seeds: &Path) -> io::Result<()> {
             let which = u8::try_from(4 * number + form).unwrap_or_default();
             add.one("provider", &[&[which][..], text.as_bytes()].concat())?;
         }
+    }
+    for (_, description) in SHIPPED {
+        add.one("agent_description", description.as_bytes())?;
     }
     for words in FIRST_WORDS {
         add.one("wire", words)?;

@@ -68,7 +68,7 @@ impl Agent for ClaudeStreamAgent {
 
 /// What was said so far that later lines need.
 #[derive(Default)]
-struct ClaudeStream {
+pub(super) struct ClaudeStream {
     interrupts: u32,
     /// Whether it is Claude Code itself, which tells the tokens of a turn; others tell those of the session.
     is_claude_code: bool,

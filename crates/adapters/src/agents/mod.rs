@@ -14,6 +14,8 @@ mod ndjson;
 pub mod placeholders;
 pub mod presets;
 mod scripted;
+#[cfg(test)]
+mod strange_lines;
 mod talk;
 mod tools;
 

@@ -61,7 +61,8 @@ impl Agent for NdjsonAgent {
     }
 }
 
-struct Ndjson {
+#[derive(Default)]
+pub(super) struct Ndjson {
     has_greeted: bool,
 }
 

@@ -21,7 +21,7 @@ use crate::agents::{
 const BESIDE_MAX: usize = 2_000;
 
 /// Reads the lines of an agent, turn by turn.
-pub(super) struct Reader {
+pub(in crate::agents) struct Reader {
     description: CliDescription,
     notes: Vec<Regex>,
     session_pattern: Option<Regex>,
@@ -44,7 +44,7 @@ type Figures = [Option<u64>; 5];
 
 impl Reader {
     /// Reads by this description.
-    pub(super) fn new(description: CliDescription) -> Self {
+    pub(in crate::agents) fn new(description: CliDescription) -> Self {
         // Both were looked at when the description was read.
         let regex = |pattern: &String| Regex::new(pattern).ok();
         let session = description.session.as_ref();
@@ -63,14 +63,14 @@ impl Reader {
     }
 
     /// A turn begins.
-    pub(super) fn begin(&mut self) {
+    pub(in crate::agents) fn begin(&mut self) {
         (self.failure, self.used) = (None, None);
         self.beside.clear();
         self.text.clear();
     }
 
     /// One line.
-    pub(super) fn take(&mut self, line: &str, intake: &mut Intake) {
+    pub(in crate::agents) fn take(&mut self, line: &str, intake: &mut Intake) {
         intake.counts(line.len());
         if self.description.output == Output::Text {
             return self.words(line, intake);
@@ -82,7 +82,7 @@ impl Reader {
     }
 
     /// The turn is over: what was kept back is told.
-    pub(super) fn end(&mut self, intake: &mut Intake) {
+    pub(in crate::agents) fn end(&mut self, intake: &mut Intake) {
         let text = std::mem::take(&mut self.text);
         if !text.trim().is_empty() {
             intake.said(text.trim(), None);

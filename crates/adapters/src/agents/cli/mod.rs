@@ -18,16 +18,13 @@ use engine::ports::{
 };
 use tokio::{io::AsyncWriteExt as _, sync::Notify, time::timeout};
 
+use self::description::{OF_GATEWAY, holds};
 pub use self::{
     description::{
         BadDescription, CallMeaning, CliDescription, EventMeaning, Expected, KindWord, Output,
         Place, PromptBy, ReturnMeaning, SessionName, UseMeaning, UseSpan,
     },
     shipped::{SHIPPED, shipped},
-};
-use self::{
-    description::{OF_GATEWAY, holds},
-    events::Reader,
 };
 use super::{
     child::{Child, command},
@@ -36,7 +33,7 @@ use super::{
     placeholders::Fillable,
 };
 
-pub(super) use self::events::microusd;
+pub(super) use self::events::{Reader, microusd};
 
 /// What is printed at the very end arrives within this, whoever still holds the stream.
 const DRAINS_WITHIN: Duration = Duration::from_millis(300);
