@@ -26,7 +26,7 @@ struct Run {
 impl Run {
     /// `passes` says which repeat of which pair passed; none was not executed.
     fn new(agent: &str, repeats: u32, passes: impl Fn(u32, u32) -> Option<bool>) -> Self {
-        let id = |pair: u32| PairId::new(&format!("persona--task-{pair:03}"));
+        let id = |pair: u32| PairId::new(format!("persona--task-{pair:03}"));
         let specs: Vec<SessionSpec> = (0..PAIRS)
             .flat_map(|pair| (1..=repeats).map(move |repeat| spec(id(pair), repeat)))
             .collect();
@@ -37,7 +37,7 @@ impl Run {
         let plan = Plan {
             release: ReleaseId::new("made-up"),
             release_version: "1.0.0".into(),
-            digest: Hash::new(&"a".repeat(64)),
+            digest: Hash::new("a".repeat(64)),
             locked: true,
             configuration: Configuration {
                 agent: AgentName::new(agent),

@@ -13,6 +13,7 @@ use bollard::{
     Docker, body_full,
     query_parameters::{
         CreateImageOptions, ListContainersOptions, ListImagesOptions, ListVolumesOptions,
+        RemoveContainerOptions, RemoveImageOptions,
     },
 };
 use domain::ids::{Hash, Turn};
@@ -262,6 +263,44 @@ async fn a_build_that_fails_leaves_no_image() {
     let fault = sandboxes.materialise(&base("RUN true\nCOPY given /app/other\nRUN exit 3")).await;
     assert!(matches!(fault, Err(SandboxFault::Setup(_))), "{fault:?}");
     assert_eq!(images().await, before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_image_that_vanishes_is_the_worlds_fault_and_is_made_again() {
+    if !can_run() {
+        return;
+    }
+    let engine = OwnEngine::start(None).await;
+    let sandboxes = engine.sandboxes();
+    let spec = base("COPY given /app/given");
+    let made = sandboxes.materialise(&spec).await.unwrap();
+    // Somebody tidies up on the engine: containers and all images but the one that tasks begin with.
+    let client = engine.client();
+    for held in engine.holds().await {
+        if let Some(id) = held.strip_prefix("container ") {
+            let options = RemoveContainerOptions { force: true, v: true, ..Default::default() };
+            client.remove_container(id, Some(options)).await.unwrap();
+        }
+    }
+    let all = ListImagesOptions::default();
+    for image in client.list_images(Some(all)).await.unwrap() {
+        let is_first = image.repo_tags.iter().any(|tag| tag.starts_with(IMAGE));
+        let is_program = image.labels.contains_key("personacodebench.program");
+        if !is_first && !is_program {
+            let options = RemoveImageOptions { force: true, ..Default::default() };
+            client.remove_image(&image.id, Some(options), None).await.unwrap();
+        }
+    }
+    let left = engine.holds().await;
+    let fault = sandboxes.provision(&made, &limits(), Recording::Nothing).await.err();
+    let Some(SandboxFault::Lost(text)) = fault else { panic!("{fault:?}") };
+    assert!(text.to_lowercase().contains("no such image"), "{text}");
+    drop(sandboxes);
+    assert_eq!(engine.holds().await, left, "what could not be made left nothing");
+    // The next run makes it again.
+    let sandboxes = engine.sandboxes();
+    let again = provision(&sandboxes, &spec).await;
+    assert_eq!(sh(&*again, "cat /app/given").await, "given\n");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -113,6 +113,10 @@ fn remedy(refused: &Incomparable) -> String {
                 .filter(|arg| differences.iter().any(|one| one.what == Aspect::from(**arg)))
                 .filter_map(|arg| Some(arg.to_possible_value()?.get_name().to_owned()))
                 .collect();
+            // A person beside agents is compared by nobody.
+            if differences.iter().any(|one| one.what == Aspect::Player) {
+                return ": a person who plays the agent is not compared with agents".to_owned();
+            }
             format!(
                 ": compare runs that share it, or say that the table is to be made nevertheless with --despite {}",
                 names.join(",")

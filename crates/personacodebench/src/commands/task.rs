@@ -2,8 +2,13 @@
 
 use std::{fmt::Write as _, path::PathBuf};
 
+use adapters::sandboxes::docker::{Compose, ComposeError};
 use clap::{Args, Subcommand};
-use domain::release::{Recipe, Task, Unsupported, WorkdirSource};
+use domain::release::{PairEnvironment, Recipe, Task, Unsupported, WorkdirSource};
+use engine::{
+    materialise::{base_spec, task_limits},
+    ports::sandbox::Image,
+};
 use serde_json::{Value, json};
 use store::{
     harbor::{
@@ -13,7 +18,7 @@ use store::{
     release_files::Problem,
 };
 
-use crate::{exit_code::ExitCode, failure::Failure};
+use crate::{conduct::entries, exit_code::ExitCode, failure::Failure, options};
 
 /// Arguments of `pcb task`.
 #[derive(Clone, Debug, Args)]
@@ -88,6 +93,54 @@ struct Checked {
     reading: TaskReading,
     /// What each sandbox does not give.
     unsupported: Vec<(&'static str, Vec<Unsupported>)>,
+    services: Services,
+}
+
+/// What a compose file makes.
+enum Services {
+    /// There is none.
+    None,
+    /// A line for each service, in the order in which they start.
+    Read(Vec<String>),
+    /// Sentences about what no session has.
+    Refused(Vec<String>),
+    /// Why it could not be read here.
+    Unread(String),
+}
+
+impl Services {
+    fn of(reading: &TaskReading) -> Self {
+        let Some((task, files)) = reading.task.as_ref().zip(reading.files.as_ref()) else {
+            return Self::None;
+        };
+        if !task.environment.recipes.contains(&Recipe::Compose) {
+            return Self::None;
+        }
+        let env = match options::resolve(&task.environment.env) {
+            Ok(env) => env,
+            Err(error) => return Self::Unread(error.to_string()),
+        };
+        let image = match (&task.environment.image, &files.dockerfile) {
+            (Some(name), _) => Image::Named(name.clone()),
+            (None, Some(dockerfile)) => Image::Dockerfile(dockerfile.clone()),
+            (None, None) => Image::None,
+        };
+        let pair = PairEnvironment::default();
+        let own = entries(&files.environment);
+        let spec = base_spec(&task.environment, task_limits(task), &pair, env, own, image);
+        let host = options::host_variables();
+        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return Self::Unread(error.to_string()),
+        };
+        let read =
+            runtime.block_on(async { Compose::find(&host).await?.services(&spec, &host).await });
+        match read {
+            Ok(lines) => Self::Read(lines),
+            Err(ComposeError::Refused(sentences)) => Self::Refused(sentences),
+            Err(error) => Self::Unread(error.to_string()),
+        }
+    }
 }
 
 impl Checked {
@@ -95,11 +148,15 @@ impl Checked {
         let of_task =
             |task: &Task| SANDBOXES.map(|sandbox| (sandbox, task.unsupported_by(sandbox))).to_vec();
         let unsupported = reading.task.as_ref().map(of_task).unwrap_or_default();
-        Self { reading, unsupported }
+        let services = Services::of(&reading);
+        Self { reading, unsupported, services }
     }
 
     /// Where it can run.
     fn sandboxes(&self) -> Vec<&'static str> {
+        if matches!(self.services, Services::Refused(_)) {
+            return Vec::new();
+        }
         let suited = self.unsupported.iter().filter(|(_, lacks)| lacks.is_empty());
         suited.map(|(sandbox, _)| *sandbox).collect()
     }
@@ -116,6 +173,14 @@ impl Checked {
             line("steps", &task.steps.len().to_string());
             let sandboxes = self.sandboxes().join(", ");
             line("runs on", if sandboxes.is_empty() { "nothing" } else { &sandboxes });
+        }
+        match &self.services {
+            Services::None => {}
+            Services::Read(lines) => lines.iter().for_each(|service| line("service", service)),
+            Services::Refused(sentences) => sentences.iter().for_each(|why| {
+                line("refused", &format!("environment/docker-compose.yaml: {why}"))
+            }),
+            Services::Unread(why) => line("services", &format!("not read: {why}")),
         }
         for key in &self.reading.keys {
             let assigned = format!("{} = {}", key.path, key.value);
@@ -159,6 +224,12 @@ impl Checked {
             "network": task.map(|task| task.agent_network().name()),
             "steps": task.map(|task| task.steps.len()),
             "runs_on": self.sandboxes(),
+            "services": match &self.services {
+                Services::None => Value::Null,
+                Services::Read(lines) => json!({ "read": lines }),
+                Services::Refused(sentences) => json!({ "refused": sentences }),
+                Services::Unread(why) => json!({ "unread": why }),
+            },
             "keys": keys.collect::<Vec<_>>(),
             "unsupported": lacks.collect::<Vec<_>>(),
             "ignored": self.reading.warnings.iter().map(told).collect::<Vec<_>>(),

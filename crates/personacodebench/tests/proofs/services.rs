@@ -78,6 +78,34 @@ fn what_a_service_keeps_is_there_when_the_work_is_judged() {
 }
 
 #[test]
+fn a_check_says_what_services_come_up() {
+    let bench = Bench::new();
+    let check = |services: &str| {
+        task(&bench, services);
+        let mut command = bench.command(&["task", "check", "task"]);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", compose()));
+        Running::start(command).wait()
+    };
+    let done = check(SERVICES);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let lines: Vec<&str> =
+        done.stdout.lines().filter_map(|line| line.trim().strip_prefix("service ")).collect();
+    let lines: Vec<&str> = lines.into_iter().map(str::trim).collect();
+    assert_eq!(
+        lines,
+        [
+            "keeper: built from environment/keeper",
+            "main: built from environment/; after keeper is healthy"
+        ]
+    );
+    let done = check(&format!("{SERVICES}    ports: [\"8000:8000\"]\n"));
+    assert_eq!(done.code, Some(2), "{}", done.stdout);
+    assert!(done.stdout.contains("service `keeper`: `ports`"), "{}", done.stdout);
+    assert!(done.stdout.contains("runs on      nothing"), "{}", done.stdout);
+}
+
+#[test]
 fn a_service_that_reaches_past_its_session_is_refused_before_the_run() {
     let bench = Bench::new();
     task(&bench, &format!("{SERVICES}    ports: [\"8000:8000\"]\n"));

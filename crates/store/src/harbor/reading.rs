@@ -13,7 +13,7 @@ use toml::{
 };
 
 use super::adhoc::{Completion, open_tasks};
-use crate::release_files::{Problem, Problems, Spot};
+use crate::release_files::{Problem, Problems, Spot, TaskFiles};
 
 /// A task as it will be read.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub struct TaskReading {
     pub folder: PathBuf,
     /// What it was read to; none if it is refused.
     pub task: Option<Task>,
+    /// Its files; none if it is refused.
+    pub files: Option<TaskFiles>,
     /// Every key of its `task.toml` in order of the file.
     pub keys: Vec<KeyReading>,
     /// What was not refused, though nothing reads it.
@@ -70,17 +72,18 @@ impl KeyState {
 
 /// Reads one task as `pcb run` would.
 pub fn read_for_check(folder: &Path) -> TaskReading {
-    let (task, warnings, problems) = match open_tasks(folder, &Completion::default()) {
+    let (task, files, warnings, problems) = match open_tasks(folder, &Completion::default()) {
         Ok(loaded) => {
             let task = loaded.release.tasks.into_values().next();
-            (task, loaded.warnings, Problems::default())
+            let files = loaded.tasks.into_values().next();
+            (task, files, loaded.warnings, Problems::default())
         }
-        Err(problems) => (None, problems.warnings().to_vec(), problems),
+        Err(problems) => (None, None, problems.warnings().to_vec(), problems),
     };
     let text = fs::read_to_string(folder.join("task.toml")).unwrap_or_default();
     let refused: Vec<Problem> = problems.iter().cloned().collect();
     let keys = keys(&text, &refused, &warnings);
-    TaskReading { folder: folder.to_owned(), task, keys, warnings, problems }
+    TaskReading { folder: folder.to_owned(), task, files, keys, warnings, problems }
 }
 
 fn keys(text: &str, refused: &[Problem], warnings: &[Problem]) -> Vec<KeyReading> {

@@ -84,6 +84,19 @@ impl Compose {
         )))
     }
 
+    /// What the compose file of an environment makes, a line for each service in the order in which they start. `host` are
+    /// the host's variables, which the file may name.
+    ///
+    /// # Errors
+    /// It is wrong, or asks for something that no session has.
+    pub async fn services(
+        &self,
+        spec: &BaseSpec,
+        host: &Variables,
+    ) -> Result<Vec<String>, ComposeError> {
+        Ok(self.read(spec, host).await?.told())
+    }
+
     /// Reads the compose file of an environment. `host` are the host's variables, which the file may name.
     ///
     /// # Errors

@@ -189,6 +189,12 @@ impl Project {
         hosts
     }
 
+    /// Each service in a line, in the order in which they start.
+    pub(super) fn told(&self) -> Vec<String> {
+        let (before, after) = self.others.split_at(self.before_main.min(self.others.len()));
+        before.iter().chain([&self.main]).chain(after).map(Service::told).collect()
+    }
+
     /// Volumes that have a name.
     pub(in super::super) fn volumes(&self) -> Vec<&str> {
         let services = std::iter::once(&self.main).chain(&self.others);
@@ -206,6 +212,29 @@ impl Project {
 }
 
 impl Service {
+    fn told(&self) -> String {
+        let from = match &self.source {
+            Source::Nowhere => "the base of the task".to_owned(),
+            Source::Named(image) => format!("the image {image}"),
+            Source::Built(recipe) if recipe.context.as_os_str().is_empty() => {
+                "built from environment/".to_owned()
+            }
+            Source::Built(recipe) => format!("built from environment/{}", recipe.context.display()),
+        };
+        let mut parts = vec![format!("{}: {from}", self.name)];
+        parts.extend(self.needs.iter().map(|need| {
+            let state = match need.condition {
+                Condition::Started => "has started",
+                Condition::Healthy => "is healthy",
+                Condition::Completed => "has ended well",
+            };
+            format!("after {} {state}", need.service)
+        }));
+        parts.extend(self.mounted().map(|place| format!("own data at {place}")));
+        parts.extend(self.copied.iter().map(|copied| format!("a copy at {}", copied.target)));
+        parts.join("; ")
+    }
+
     /// Places of the container whose content the engine does not count as changes.
     pub(in super::super) fn mounted(&self) -> impl Iterator<Item = &str> {
         self.mounts.iter().map(|mount| match mount {

@@ -71,6 +71,9 @@ const REACHING: [(&str, &str); 14] = [
 
 /// Reads a normalised file, or says everything that keeps it from being given.
 pub(super) fn project(document: &Value, folder: &Folder<'_>) -> Result<Project, Vec<String>> {
+    // One file means one project, however its keys stand.
+    let mut document = document.clone();
+    document.sort_all_objects();
     let mut refused = Vec::new();
     let none = Map::new();
     let services = document.get("services").and_then(Value::as_object).unwrap_or(&none);
@@ -80,7 +83,7 @@ pub(super) fn project(document: &Value, folder: &Folder<'_>) -> Result<Project, 
         let mut reading = Reading { name, folder, refused: &mut refused };
         read.push(reading.service(keys));
     }
-    refuse_volumes(document, &mut refused);
+    refuse_volumes(&document, &mut refused);
     refused.extend(shared_and_written(&read));
     if read.iter().all(|service| service.name != MAIN || service.source == Source::Nowhere) {
         refused.push(format!(
@@ -305,8 +308,6 @@ fn read_ulimits(value: &Value) -> Option<Vec<(String, i64, i64)>> {
         let both = |key: &str| value.as_i64().or_else(|| value.get(key)?.as_i64());
         limits.push((name.clone(), both("soft")?, both("hard")?));
     }
-    // By name, so that one file makes one container however its keys stand.
-    limits.sort_unstable();
     Some(limits)
 }
 
