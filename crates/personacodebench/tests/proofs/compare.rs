@@ -6,8 +6,12 @@ use crate::bench::Bench;
 fn runs_are_compared_from_their_logs() {
     let bench = Bench::new();
     let group = bench.tiny(&["oracle", "eager", "nop"], &["--repeats", "2"]);
-    let shown = group.to_str().expect("a plain path");
-    let json = bench.expect(0, &["compare", shown, "--format", "json"]).stdout;
+    let runs = ["oracle", "eager", "nop"].map(|run| group.join(run).display().to_string());
+    let compare = |more: &[&str]| {
+        let words = ["compare", &runs[0], &runs[1], &runs[2]];
+        bench.expect(0, &[&words[..], more].concat()).stdout
+    };
+    let json = compare(&["--format", "json"]);
     let found: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(found["comparisons"].as_array().expect("comparisons").len(), 3);
     assert_eq!(found["rows"][0]["passed"]["count"], 2);
@@ -16,12 +20,12 @@ fn runs_are_compared_from_their_logs() {
     // What is completed and not personalized says which requirement is missing.
     let eager = cells[1]["reasons"][0].as_str().expect("a reason");
     assert!(eager.starts_with("completion only: "), "{eager}");
-    let table = bench.expect(0, &["compare", shown, "--with-first"]).stdout;
+    let table = compare(&["--with-first"]);
     for part in ["oracle − eager", "What flipped", "Holm", "caretaker--greet"] {
         assert!(table.contains(part), "{table}");
     }
     // The same logs give the same figures, drawn ones too.
-    assert_eq!(bench.expect(0, &["compare", shown, "--format", "json"]).stdout, json);
+    assert_eq!(compare(&["--format", "json"]), json);
 }
 
 #[test]

@@ -262,7 +262,8 @@ impl Found {
             kind: now.kind,
             mode: now.mode,
             size: now.size,
-            ctime_ms: now.ctime_ms,
+            // Times of files are those of the kernel's last tick, which may lie before the sandbox stood.
+            ctime_ms: now.ctime_ms.max(0),
             hash: now.hash,
             link_target: now.link_target,
         };

@@ -234,8 +234,9 @@ impl Look {
         Ok(Known { identity, entry: (!is_as_base).then_some(entry), gone })
     }
 
+    /// Times of files are those of the kernel's last tick, which may lie before the sandbox stood.
     fn ms(&self, ns: i64) -> i64 {
-        (ns - self.origin_ns).div_euclid(1_000_000)
+        (ns - self.origin_ns).div_euclid(1_000_000).max(0)
     }
 }
 
