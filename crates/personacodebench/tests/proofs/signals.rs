@@ -47,7 +47,7 @@ fn an_interrupt_is_on_the_record_and_costs_no_rerun() {
         let done = running.wait();
         assert_eq!(done.code, Some(130), "{signal}\n{}\n{}", done.stdout, done.stderr);
         assert!(done.stderr.contains("`pcb resume` goes on later"), "{}", done.stderr);
-        assert!(done.stdout.contains("operator_abort 1"), "{}", done.stdout);
+        assert!(done.stdout.contains("operator_abort (harness) 1"), "{}", done.stdout);
         assert_eq!(ending(&log), "operator_abort");
         bench.expect(0, &["replay", shown]);
         bench.expect(3, &["report", shown]);
