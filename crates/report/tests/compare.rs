@@ -148,6 +148,8 @@ fn two_rows_with_one_repeat() {
     near(one.adjusted_p, one.p, 1e-12);
     assert_eq!((one.points, one.low_points, one.high_points), (8.0, 1.4, 15.8));
     assert_eq!(found.rows[0].passed.count, 48);
+    assert_eq!((found.rows[0].rank_best, found.rows[0].with_best), (Some(1), Some(true)));
+    assert_eq!((found.rows[0].percent, found.ranks_withheld.as_deref()), (48.0, None));
     assert_eq!(found.flips.len(), 12);
     assert_eq!(found.flips[0].cells[1].reasons, ["not completed: tests"]);
     let tables = compare_tables(&found);
@@ -164,7 +166,11 @@ fn what_was_not_executed_did_not_pass() {
     assert_eq!((found.comparisons[0].first_more, found.flips.len()), (50, 50));
     assert_eq!(found.flips[0].cells[1].reasons, ["not run"]);
     assert!(found.comparisons[0].p < 0.001, "{found:?}");
-    assert!(!found.rows[1].with_best && found.rows[0].with_best);
+    // A quarter was lost, and nobody knows to whose harm: such rows are not ranked.
+    let why = found.ranks_withheld.as_deref().expect("a reason");
+    assert_eq!(why, "b lost 25.0 points for reasons that are not the agent's");
+    assert!(found.rows.iter().all(|row| row.rank_best.is_none() && row.with_best.is_none()));
+    assert_eq!(compare_tables(&found)[0].rows[0][3..], ["–", "–"]);
 }
 
 #[test]

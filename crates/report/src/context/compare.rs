@@ -97,6 +97,8 @@ pub struct CompareContext {
     pub draws: u32,
     /// How p-values are adjusted.
     pub adjusted_by: String,
+    /// Why there are no ranks, if there are none.
+    pub ranks_withheld: Option<String>,
 }
 
 /// In what runs differ.
@@ -119,12 +121,12 @@ pub struct ComparedRow {
     pub passed: RateContext,
     /// The mean over pairs of the share that passed, in percent.
     pub percent: f64,
-    /// The best rank in 95 % of the draws.
-    pub rank_best: u32,
+    /// The best rank in 95 % of the draws; none if ranks are withheld.
+    pub rank_best: Option<u32>,
     /// The worst rank in 95 % of the draws.
-    pub rank_worst: u32,
+    pub rank_worst: Option<u32>,
     /// Whether it cannot be told from the best row at 5 %, over all comparisons.
-    pub with_best: bool,
+    pub with_best: Option<bool>,
 }
 
 /// Two rows on the same pairs.
@@ -204,10 +206,15 @@ pub fn compare(
     let passes: Vec<Vec<Vec<bool>>> =
         assigned.iter().map(|row| pairs.iter().map(|pair| row[pair].passes()).collect()).collect();
     let names = names(runs, &differs);
-    let rows = standings(&passes, &strata, DRAWS, seed)
+    let ranks_withheld = withheld(&names, &assigned, &pairs);
+    let standings: Vec<Standing> = standings(&passes, &strata, DRAWS, seed);
+    let rows = standings
         .into_iter()
         .enumerate()
-        .map(|(at, standing)| row(runs[at].name.clone(), names[at].clone(), &passes[at], standing))
+        .map(|(at, standing)| {
+            let standing = ranks_withheld.is_none().then_some(standing);
+            row(runs[at].name.clone(), names[at].clone(), &passes[at], standing)
+        })
         .collect();
     let comparisons = comparisons(&names, &passes, &strata, pairing, seed);
     let flips = pairs
@@ -233,7 +240,45 @@ pub fn compare(
             Pairing::WithFirst => "Holm's step-down",
         }
         .to_owned(),
+        ranks_withheld,
     })
+}
+
+/// Losses that are not the agent's are not spread by chance: rows that lost more than so many points, or differ by as
+/// much in what they lost or ran again, are not ranked.
+const LOST_POINTS_MAX: f64 = 3.0;
+
+/// Why the rows are not ranked, if they are not.
+fn withheld(
+    names: &[String],
+    assigned: &[BTreeMap<&PairId, Outcomes<'_>>],
+    pairs: &[&PairId],
+) -> Option<String> {
+    let share = |row: &BTreeMap<&PairId, Outcomes<'_>>,
+                 counts: fn(&Option<&SessionResult>) -> bool| {
+        let repeats: Vec<_> = pairs.iter().flat_map(|pair| &row[*pair].repeats).collect();
+        let found = repeats.iter().filter(|repeat| counts(repeat)).count();
+        100.0 * found as f64 / repeats.len().max(1) as f64
+    };
+    let is_lost = |repeat: &Option<&SessionResult>| {
+        repeat.is_none_or(|result| result.class.is_lost_by_others())
+    };
+    let is_again =
+        |repeat: &Option<&SessionResult>| repeat.is_some_and(|result| result.attempt.0 > 1);
+    let lost: Vec<f64> = assigned.iter().map(|row| share(row, is_lost)).collect();
+    let again: Vec<f64> = assigned.iter().map(|row| share(row, is_again)).collect();
+    let spread = |values: &[f64]| {
+        values.iter().copied().fold(0.0, f64::max) - values.iter().copied().fold(100.0, f64::min)
+    };
+    let much = names.iter().zip(&lost).find(|(_, lost)| **lost > LOST_POINTS_MAX);
+    if let Some((name, lost)) = much {
+        return Some(format!("{name} lost {lost:.1} points for reasons that are not the agent's"));
+    }
+    let apart = [("lost", spread(&lost)), ("ran again", spread(&again))];
+    let (what, points) = apart.into_iter().find(|(_, points)| *points > LOST_POINTS_MAX)?;
+    Some(format!(
+        "the rows differ by {points:.1} points in what they {what} for reasons that are not the agent's"
+    ))
 }
 
 fn differences(runs: &[ComparedRun<'_>]) -> Vec<DifferenceContext> {
@@ -350,16 +395,17 @@ fn why(result: &SessionResult, has_persona: bool) -> String {
     }
 }
 
-fn row(run: String, name: String, passes: &[Vec<bool>], standing: Standing) -> ComparedRow {
+fn row(run: String, name: String, passes: &[Vec<bool>], standing: Option<Standing>) -> ComparedRow {
     let all: Vec<bool> = passes.iter().flatten().copied().collect();
+    let shares = passes.iter().map(|repeats| f64::from(count(repeats)) / repeats.len() as f64);
     ComparedRow {
         run,
         name,
         passed: domain::score::Rate { count: count(&all), of: all.len() as u32 }.into(),
-        percent: points(standing.rate),
-        rank_best: standing.ranks.best,
-        rank_worst: standing.ranks.worst,
-        with_best: standing.is_with_best,
+        percent: points(shares.sum::<f64>() / passes.len() as f64),
+        rank_best: standing.map(|standing| standing.ranks.best),
+        rank_worst: standing.map(|standing| standing.ranks.worst),
+        with_best: standing.map(|standing| standing.is_with_best),
     }
 }
 
@@ -449,6 +495,7 @@ pub fn compare_tables(context: &CompareContext) -> Vec<Table> {
         "{} pairs that every row was assigned; ranks are those of 95 % of {} draws (seed {}); rows that cannot be told from the best at 5 % are marked",
         context.pairs, context.draws, context.seed
     )];
+    notes.extend(context.ranks_withheld.iter().map(|why| format!("ranks are withheld: {why}")));
     notes.extend(context.differs.iter().map(|difference| {
         format!(
             "the rows differ in {}: this compares more than configurations",
@@ -462,11 +509,12 @@ pub fn compare_tables(context: &CompareContext) -> Vec<Table> {
             .rows
             .iter()
             .map(|row| {
-                let ranks = match row.rank_best == row.rank_worst {
-                    true => row.rank_best.to_string(),
-                    false => format!("{}–{}", row.rank_best, row.rank_worst),
+                let ranks = match (row.rank_best, row.rank_worst) {
+                    (Some(best), Some(worst)) if best == worst => best.to_string(),
+                    (Some(best), Some(worst)) => format!("{best}–{worst}"),
+                    _ => "–".to_owned(),
                 };
-                let mark = if row.with_best { "yes" } else { "no" };
+                let mark = row.with_best.map_or("–", |with| if with { "yes" } else { "no" });
                 let passed = format!("{}/{}", row.passed.count, row.passed.of);
                 vec![row.name.clone(), row.run.clone(), passed, ranks, mark.to_owned()]
             })
