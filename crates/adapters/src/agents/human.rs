@@ -10,10 +10,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{
-    ids::RequestId,
-    session::{ToolKind, ToolOutcome, TurnStop, title_of},
-};
+use domain::session::{ToolKind, ToolOutcome, TurnStop, title_of};
 use engine::ports::{
     agent::{Agent, AgentFault, Brief, Conversation, Identity, Observer, ToolCall, ToolResult},
     sandbox::{CommandSpec, Ended, Finished, Sandbox},
@@ -119,11 +116,6 @@ impl Conversation for HumanConversation {
         };
         state.terminal.write(words).await.map_err(gone)?;
         Ok(stop)
-    }
-
-    async fn answer_permission(&self, request: RequestId, _: bool) -> Result<(), AgentFault> {
-        // A person asks in words.
-        Err(AgentFault::Channel(format!("request {request} was never made")))
     }
 
     async fn interrupt(&self) -> Result<(), AgentFault> {

@@ -8,7 +8,6 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use domain::{
     evidence::WireFormat,
-    ids::RequestId,
     session::{ToolKind, ToolOutcome, TurnStop, title_of},
     usage::PriceTable,
 };
@@ -113,11 +112,6 @@ impl Conversation for LoopConversation {
             () = self.stopped.notified() => Ok(TurnStop::Interrupted),
             stop = self.work(message, observer) => stop,
         }
-    }
-
-    async fn answer_permission(&self, request: RequestId, _: bool) -> Result<(), AgentFault> {
-        // It asks by ending its turn.
-        Err(AgentFault::Channel(format!("request {request} was never made")))
     }
 
     async fn interrupt(&self) -> Result<(), AgentFault> {

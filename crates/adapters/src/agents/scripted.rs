@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use domain::{
     evidence::Channel,
-    ids::RequestId,
     release::{Script, ScriptBlock, ScriptStep, ScriptWhen},
     session::TurnStop,
 };
@@ -155,11 +154,6 @@ impl Conversation for ScriptedConversation {
             () = self.stopped.notified() => Ok(TurnStop::Interrupted),
             stop = self.work(message, observer) => Ok(stop?),
         }
-    }
-
-    async fn answer_permission(&self, request: RequestId, _: bool) -> Result<(), AgentFault> {
-        // A script asks in words only.
-        Err(AgentFault::Channel(format!("request {request} was never made")))
     }
 
     async fn interrupt(&self) -> Result<(), AgentFault> {

@@ -148,8 +148,10 @@ pub trait Conversation: Send + Sync {
     /// Delivers a message and lets the agent work until it returns control.
     async fn prompt(&self, message: &str, observer: &Observer) -> Result<TurnStop, AgentFault>;
 
-    /// Answers a permission request of the running turn: allow once or reject once.
-    async fn answer_permission(&self, request: RequestId, allow: bool) -> Result<(), AgentFault>;
+    /// Answers a permission request of the running turn: allow once or reject once. Who asks in words alone makes none.
+    async fn answer_permission(&self, request: RequestId, _: bool) -> Result<(), AgentFault> {
+        Err(AgentFault::Channel(format!("request {request} was never made")))
+    }
 
     /// Asks the agent to stop the running turn.
     async fn interrupt(&self) -> Result<(), AgentFault>;

@@ -212,6 +212,33 @@ impl Running {
     }
 }
 
+/// A scripted model that is served until it is dropped.
+pub struct Served {
+    server: Child,
+    /// Where it is served.
+    pub address: String,
+}
+
+impl Served {
+    /// Serves the script.
+    pub fn by(bench: &Bench, script: &str) -> Self {
+        bench.write("script.toml", script);
+        let mut serve = bench.command(&["model", "serve", "--script", "script.toml"]);
+        let mut server = serve.stdout(Stdio::piped()).spawn().expect("the binary starts");
+        let mut line = String::new();
+        let mut said = BufReader::new(server.stdout.take().expect("a pipe"));
+        said.read_line(&mut line).expect("it says where it is");
+        Self { server, address: line.trim().to_owned() }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
 /// Copies a folder with its modes.
 pub fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");

@@ -3,16 +3,14 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Stdio},
 };
 
 use serde_json::Value;
 
 use crate::{
     agents::{only_folder, place_fake},
-    bench::{Bench, Done, Running, files_below},
+    bench::{Bench, Done, Running, Served, files_below},
 };
 
 /// Asks the agent's model once, as a client would that was told by variables where it is.
@@ -65,31 +63,6 @@ omit_usage = true
 const KEY: &str = "sk-upstream-0123456789";
 
 const AGENT: &str = "acp:/usr/bin/python3 /opt/fake/fake_acp.py turns";
-
-/// A scripted model that is served until it is dropped.
-struct Served {
-    server: Child,
-    address: String,
-}
-
-impl Served {
-    fn by(bench: &Bench, script: &str) -> Self {
-        bench.write("script.toml", script);
-        let mut serve = bench.command(&["model", "serve", "--script", "script.toml"]);
-        let mut server = serve.stdout(Stdio::piped()).spawn().expect("the binary starts");
-        let mut line = String::new();
-        let mut said = BufReader::new(server.stdout.take().expect("a pipe"));
-        said.read_line(&mut line).expect("it says where it is");
-        Self { server, address: line.trim().to_owned() }
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
 
 fn models(address: &str) -> String {
     format!(

@@ -3,16 +3,15 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
 };
 
 use serde_json::Value;
 
 use crate::{
     agents::only_folder,
-    bench::{Bench, Done, Running},
+    bench::{Bench, Done, Running, Served},
 };
 
 /// Variables by which the registry's client finds its settings and the way out, whatever their case.
@@ -71,31 +70,6 @@ fn claude_works() {
 #[test]
 fn opencode_works_and_leaves_its_mark_in_the_repository() {
     check("opencode", &[], &[("silence", "1 traces: /app/.git/opencode")]);
-}
-
-/// A scripted model that is served until it is dropped.
-struct Served {
-    server: Child,
-    address: String,
-}
-
-impl Served {
-    fn by(bench: &Bench, script: &str) -> Self {
-        bench.write("script.toml", script);
-        let mut serve = bench.command(&["model", "serve", "--script", "script.toml"]);
-        let mut server = serve.stdout(Stdio::piped()).spawn().expect("the binary starts");
-        let mut line = String::new();
-        let mut said = BufReader::new(server.stdout.take().expect("a pipe"));
-        said.read_line(&mut line).expect("it says where it is");
-        Self { server, address: line.trim().to_owned() }
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
 }
 
 /// What a good model does for the manager of the starter release, message by message.

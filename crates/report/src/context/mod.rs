@@ -4,6 +4,7 @@ mod calibration;
 mod compare;
 pub mod export;
 mod group;
+mod header;
 mod model_use;
 mod page;
 mod story;
@@ -20,9 +21,10 @@ pub use compare::{
     ReasonLine, compare, compare_tables,
 };
 pub use group::{
-    AreaContext, Aspect, CensusContext, GroupContext, HeaderContext, NamedCount, RateContext,
-    RowContext, RunView, SessionLine, StratumContext, TwoByTwoContext, group,
+    AreaContext, CensusContext, GroupContext, NamedCount, RateContext, RowContext, RunView,
+    SessionLine, StratumContext, TwoByTwoContext, group,
 };
+pub use header::{Aspect, HeaderContext};
 pub(crate) use model_use::usd_words;
 pub use model_use::{CallStory, ModelStory, ModelUse, UseSum};
 pub use page::{DeclaredPair, PageContext, RunFacts, SessionEntry, SessionRow};

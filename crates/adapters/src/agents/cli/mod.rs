@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{ids::RequestId, session::TurnStop};
+use domain::session::TurnStop;
 use engine::ports::{
     agent::{Agent, AgentFault, Brief, Conversation, Identity, Observer},
     sandbox::{CommandSpec, Ended, FileEntry, FileNode, Sandbox},
@@ -158,11 +158,6 @@ impl Conversation for CliConversation {
             self.place(FileNode::Absent).await?;
         }
         stop
-    }
-
-    async fn answer_permission(&self, request: RequestId, _: bool) -> Result<(), AgentFault> {
-        // Nothing that is started for one turn waits for an answer in it.
-        Err(AgentFault::Channel(format!("request {request} was never made")))
     }
 
     async fn interrupt(&self) -> Result<(), AgentFault> {

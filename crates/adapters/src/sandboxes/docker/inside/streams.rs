@@ -177,3 +177,36 @@ pub(super) async fn receive(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    /// The runtime has not looked at the pipe since something came, and the end is told first.
+    #[test]
+    fn what_an_ended_command_left_comes_before_drained() {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        tokio::task::LocalSet::new().block_on(&runtime, async {
+            let (pipe, theirs) = pipe_from().expect("a pipe");
+            let (mode, changes) = watch::channel(Mode::Open);
+            let (out, mut frames) = mpsc::channel(8);
+            let credit = Rc::new(Credit::new(WINDOW));
+            let to = Destination { id: 7, stream: Stream::Stdout, credit, mode: changes, out };
+            tokio::task::spawn_local(send(pipe, to));
+            // It has found the pipe empty and waits.
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            std::fs::File::from(theirs.try_clone().expect("a copy"))
+                .write_all(b"all")
+                .expect("room");
+            mode.send_replace(Mode::Ended);
+            let first = frames.recv().await.expect("a frame");
+            assert_eq!((first.kind, first.payload.as_slice()), (Kind::Bytes, &b"all"[..]));
+            assert_eq!(frames.recv().await.expect("a frame").kind, Kind::Drained);
+            drop(theirs);
+            assert_eq!(frames.recv().await.expect("a frame").kind, Kind::End);
+        });
+    }
+}
